@@ -1,0 +1,231 @@
+// The waiting heap: client-go util/workqueue/delaying_queue.go on a 4-ary heap.
+//
+//   heap block:  48 B unused | entry 0 | entries 1-4 | entries 5-8 | …      an entry is 16 B:  |at f64|slot u32|sequence u32|
+//
+// so that the four children of an entry fill one cache line. Entries of equal time come out in the order in which they went
+// in (client-go leaves that to chance).
+//
+// A key's record says until when it waits; an entry is live while its key is WAITING until exactly that time. An earlier
+// time for the same key pushes a second entry and leaves the first one stale, to be dropped when it comes up or, once stale
+// entries outnumber live ones, all at once. So entries never move in the middle of the heap, and no position has to be
+// written to a record at each step of a sift: those writes were random cache misses.
+
+import { blockAlloc, blockFree, blockSize } from "./memory";
+import { internRead, readKey, readPair, release } from "./keys";
+import { markDirty } from "./queue";
+import {
+  MARKED, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_WAITING, R_AT, R_META, STATE, WAITING, recordOf,
+} from "./record";
+
+const E_AT: usize = 0;
+const E_SLOT: usize = 8;
+const E_SEQUENCE: usize = 12;
+const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
+
+@inline
+function entries(queue: usize): usize {
+  return <usize>load<u32>(queue, Q_HEAP) + 48;
+}
+
+/** Sequence numbers wrap; two of one heap are never 2^31 apart unless one waits while 2^31 others come and go. */
+@inline
+function before(at: f64, sequence: u32, otherAt: f64, otherSequence: u32): bool {
+  return at < otherAt || (at == otherAt && <i32>(sequence - otherSequence) < 0);
+}
+
+function siftUp(heap: usize, start: u32, at: f64, slot: u32, sequence: u32): void {
+  let hole = start;
+  while (hole > 0) {
+    const parent = (hole - 1) >> 2;
+    const p = heap + (<usize>parent << 4);
+    if (!before(at, sequence, load<f64>(p, E_AT), load<u32>(p, E_SEQUENCE))) break;
+    memory.copy(heap + (<usize>hole << 4), p, 16);
+    hole = parent;
+  }
+  const h = heap + (<usize>hole << 4);
+  store<f64>(h, at, E_AT);
+  store<u32>(h, slot, E_SLOT);
+  store<u32>(h, sequence, E_SEQUENCE);
+}
+
+/** Moves the hole at `start` down to a leaf, always to the first child, and returns where it ends. */
+@inline
+function sinkHole(heap: usize, start: u32, size: u32): u32 {
+  let hole = start;
+  while (true) {
+    const first = (hole << 2) + 1;
+    if (first >= size) return hole;
+    let best = heap + (<usize>first << 4);
+    let bestAt = load<f64>(best, E_AT);
+    let bestSequence = load<u32>(best, E_SEQUENCE);
+    let bestIndex = first;
+    const end = min(first + 4, size);
+    for (let i = first + 1; i < end; i++) {
+      const child = heap + (<usize>i << 4);
+      const at = load<f64>(child, E_AT);
+      if (at > bestAt) continue;
+      const sequence = load<u32>(child, E_SEQUENCE);
+      if (!before(at, sequence, bestAt, bestSequence)) continue;
+      best = child;
+      bestAt = at;
+      bestSequence = sequence;
+      bestIndex = i;
+    }
+    const to = heap + (<usize>hole << 4);
+    store<u64>(to, load<u64>(best));
+    store<u64>(to, load<u64>(best, 8), 8);
+    hole = bestIndex;
+  }
+}
+
+/** Removes the first entry: the hole sinks to a leaf, then the last entry rises from there (it nearly always stays low). */
+function removeFirst(queue: usize): void {
+  const heap = entries(queue);
+  const size = load<u32>(queue, Q_HEAP_SIZE) - 1;
+  store<u32>(queue, size, Q_HEAP_SIZE);
+  if (size == 0) return;
+  const last = heap + (<usize>size << 4);
+  const hole = sinkHole(heap, 0, size);
+  siftUp(heap, hole, load<f64>(last, E_AT), load<u32>(last, E_SLOT), load<u32>(last, E_SEQUENCE));
+}
+
+@inline
+function isLive(queue: usize, entry: usize): bool {
+  const record = recordOf(queue, load<u32>(entry, E_SLOT));
+  return (load<u32>(record, R_META) & WAITING) != 0 && load<f64>(record, R_AT) == load<f64>(entry, E_AT);
+}
+
+/** Drops all stale entries and orders the rest again; they keep their times and sequence. */
+function compact(queue: usize): void {
+  const heap = entries(queue);
+  const size = load<u32>(queue, Q_HEAP_SIZE);
+  let kept: u32 = 0;
+  for (let i: u32 = 0; i < size; i++) {
+    const entry = heap + (<usize>i << 4);
+    if (!isLive(queue, entry)) continue;
+    // A key that waited until t, was added earlier, fired and waits until t again has two live entries: one is enough.
+    const record = recordOf(queue, load<u32>(entry, E_SLOT));
+    const meta = load<u32>(record, R_META);
+    if (meta & MARKED) continue;
+    store<u32>(record, meta | MARKED, R_META);
+    siftUp(heap, kept++, load<f64>(entry, E_AT), load<u32>(entry, E_SLOT), load<u32>(entry, E_SEQUENCE));
+  }
+  store<u32>(queue, kept, Q_HEAP_SIZE);
+  for (let i: u32 = 0; i < kept; i++) {
+    const record = recordOf(queue, load<u32>(heap + (<usize>i << 4), E_SLOT));
+    store<u32>(record, load<u32>(record, R_META) & ~MARKED, R_META);
+  }
+}
+
+/** Room for one more entry. */
+function entryReady(queue: usize): bool {
+  let size = load<u32>(queue, Q_HEAP_SIZE);
+  const capacity = load<u32>(queue, Q_HEAP_CAPACITY);
+  if (size < capacity) return true;
+  if (size > load<u32>(queue, Q_WAITING) << 1) {
+    compact(queue);
+    size = load<u32>(queue, Q_HEAP_SIZE);
+    if (size < capacity) return true;
+  }
+  const old = <usize>load<u32>(queue, Q_HEAP);
+  if (capacity > 1 << 26) return false;
+  const bytes = blockSize(old == 0 ? (FIRST_ENTRIES << 4) + 64 : (capacity << 5) + 64);
+  const heap = blockAlloc(bytes);
+  if (heap == 0) return false;
+  if (old != 0) {
+    memory.copy(heap + 48, old + 48, <usize>size << 4);
+    blockFree(old, (capacity << 4) + 64);
+  }
+  store<u32>(queue, <u32>heap, Q_HEAP);
+  store<u32>(queue, (bytes - 64) >> 4, Q_HEAP_CAPACITY);
+  return true;
+}
+
+/** The earlier time wins. The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
+@inline
+function wait(queue: usize, slot: u32, at: f64): i32 {
+  const record = recordOf(queue, slot);
+  const meta = load<u32>(record, R_META);
+  if (meta & WAITING) {
+    if (at >= load<f64>(record, R_AT)) return NOTHING;
+  } else {
+    store<u32>(record, meta | WAITING, R_META);
+    store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
+  }
+  store<f64>(record, at, R_AT);
+  const size = load<u32>(queue, Q_HEAP_SIZE);
+  const sequence = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
+  store<u32>(queue, sequence, Q_HEAP_SEQUENCE);
+  store<u32>(queue, size + 1, Q_HEAP_SIZE);
+  siftUp(entries(queue), size, at, slot, sequence);
+  return meta & STATE ? NOTHING : slot;
+}
+
+@inline
+function addRead(queue: usize, at: f64): i32 {
+  if (!entryReady(queue)) return NO_MEMORY;
+  const slot = internRead(queue);
+  return slot < 0 ? slot : wait(queue, slot, at);
+}
+
+export function delayAdd(queue: usize, key: externref, at: f64): i32 {
+  return readKey(queue, key) ? addRead(queue, at) : NO_MEMORY;
+}
+
+export function delayAddPair(queue: usize, first: externref, second: externref, at: f64): i32 {
+  return readPair(queue, first, second) ? addRead(queue, at) : NO_MEMORY;
+}
+
+/** For a slot that the host found by itself. */
+export function delayAddSlot(queue: usize, slot: u32, at: f64): i32 {
+  return entryReady(queue) ? wait(queue, slot, at) : NO_MEMORY;
+}
+
+/** When the first wait ends, +Infinity when nothing waits. */
+export function delayNext(queue: usize): f64 {
+  while (load<u32>(queue, Q_HEAP_SIZE) != 0) {
+    const first = entries(queue);
+    if (isLive(queue, first)) return load<f64>(first, E_AT);
+    removeFirst(queue);
+  }
+  return Infinity;
+}
+
+@inline
+function endWait(queue: usize, slot: u32): u32 {
+  const record = recordOf(queue, slot);
+  const meta = load<u32>(record, R_META) & ~WAITING;
+  store<u32>(record, meta, R_META);
+  store<u32>(queue, load<u32>(queue, Q_WAITING) - 1, Q_WAITING);
+  return meta & STATE;
+}
+
+/** Adds every key whose wait has ended to the queue, in the order of their times, and says how many that were. */
+export function delayAdvance(queue: usize, now: f64): u32 {
+  let count: u32 = 0;
+  while (delayNext(queue) <= now) {
+    const slot = load<u32>(entries(queue), E_SLOT);
+    removeFirst(queue);
+    endWait(queue, slot);
+    markDirty(queue, slot, now);
+    count++;
+  }
+  return count;
+}
+
+/** Added to the slot that delayPop answers: the key is otherwise idle, and its slot has been given back. */
+export const POP_RELEASED: i32 = 0x40000000;
+
+/** Ends the first wait that is due, for hosts that add the key themselves: its slot, or NOTHING. +Infinity ends any wait. */
+export function delayPop(queue: usize, now: f64): i32 {
+  if (load<u32>(queue, Q_HEAP_SIZE) == 0 || !(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
+  const slot = load<u32>(entries(queue), E_SLOT);
+  removeFirst(queue);
+  if (endWait(queue, slot) != 0) return slot;
+  release(queue, slot);
+  return slot | POP_RELEASED;
+}
+
+export function delayWaiting(queue: usize): u32 {
+  return load<u32>(queue, Q_WAITING);
+}

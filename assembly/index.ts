@@ -1,0 +1,25 @@
+// The ABI: exports only, grouped by structure. The host's side of it is bindings/core.ts.
+//
+// A handle is an address (never 0) and comes first; slots are dense numbers from 0. Only integers, f64 and, into the key
+// tables, strings as externref cross. Calls that may need memory answer NO_MEMORY (-2) or 0 and have changed nothing then.
+// Nothing here reads a clock: times are f64 milliseconds passed in.
+
+/** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
+export function abortTrap(): void {
+  unreachable();
+}
+
+export { memoryLimit, memoryPages } from "./memory";
+export { keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed } from "./keys";
+export {
+  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot,
+  queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
+} from "./queue";
+export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayWaiting } from "./delay";
+export {
+  limiterFail, limiterFailPair, limiterFailSlot, limiterForget, limiterForgetPair, limiterCount,
+  limiterCountPair, limiterCountSlot,
+} from "./limiter";
+export {
+  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
+} from "./indices";

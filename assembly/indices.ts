@@ -1,0 +1,307 @@
+// An index: value → dense set of object slots, and for each object the values it is listed under.
+//
+//   values: a key table (keys.ts) whose records hold the set: block of u32 object slots, how many, room for how many
+//   objects: a column of 16 B by object slot, in chunks of 1024:   |count u32|value u32|position u32|room u32|
+//            one value (the common case): value and position in its set stand there
+//            more: `value` is a block of `room` pairs |value u32|position u32|
+//
+// Invariants: for every pair (value, position) of an object, the value's set holds the object's slot at that position;
+// a set is never empty: its value is given back with the last object (client-go thread_safe_store.go; kubernetes #84959
+// is the leak that taught it).
+//
+// The host replaces an object's values in three steps: indexBegin, indexPush per value, indexCommit. Until commit nothing
+// is changed but values that were interned; commit reserves all memory first and undoes those when there is none.
+
+import { blockAlloc, blockFree, blockSize } from "./memory";
+import { keysFree, keysNew, release } from "./keys";
+import { MARKED, NO_MEMORY, R_LINK, R_META, R_SET, R_SET_COUNT, recordOf } from "./record";
+
+const INDEX_BYTES: u32 = 64;
+const I_VALUES: usize = 0; // handle of the key table of values
+const I_DIR: usize = 4; // u32 address of u32[dirSize], addresses of chunks
+const I_DIR_SIZE: usize = 8;
+const I_CHUNKS: usize = 12;
+
+const OBJECT_CHUNK_SHIFT: u32 = 10;
+const OBJECT_CHUNK_BYTES: u32 = 16 << 10;
+const O_COUNT: usize = 0;
+const O_VALUE: usize = 4;
+const O_POSITION: usize = 8;
+const O_ROOM: usize = 12;
+
+const LISTED: u32 = 1; // state of a value's record: it has a set
+const R_SET_ROOM: usize = R_LINK; // u32: a live value's record is in no list
+
+// Slots of values, gathered by indexPush and, after a commit, the values that were given back.
+let list: usize = 0;
+let listRoom: u32 = 0;
+let listCount: u32 = 0;
+
+/** Room for `count` slots in all. */
+function listReady(count: u32): bool {
+  if (count <= listRoom) return true;
+  const bytes = max(count << 2, 256);
+  const larger = blockAlloc(bytes);
+  if (larger == 0) return false;
+  if (list != 0) {
+    memory.copy(larger, list, listCount << 2);
+    blockFree(list, listRoom << 2);
+  }
+  list = larger;
+  listRoom = blockSize(bytes) >> 2;
+  return true;
+}
+
+/** An index, or 0 when there is no memory. */
+export function indexNew(): usize {
+  const index = blockAlloc(INDEX_BYTES);
+  if (index == 0) return 0;
+  const values = keysNew();
+  if (values == 0) {
+    blockFree(index, INDEX_BYTES);
+    return 0;
+  }
+  memory.fill(index, 0, INDEX_BYTES);
+  store<u32>(index, <u32>values, I_VALUES);
+  return index;
+}
+
+/** The key table of the index's values, for keysIntern and keysFind. */
+export function indexValues(index: usize): usize {
+  return <usize>load<u32>(index, I_VALUES);
+}
+
+@inline
+function objectOf(index: usize, slot: u32): usize {
+  return (
+    <usize>load<u32>(<usize>load<u32>(index, I_DIR) + ((slot >> OBJECT_CHUNK_SHIFT) << 2)) +
+    ((slot & ((1 << OBJECT_CHUNK_SHIFT) - 1)) << 4)
+  );
+}
+
+@inline
+function hasObject(index: usize, slot: u32): bool {
+  return slot >> OBJECT_CHUNK_SHIFT < load<u32>(index, I_CHUNKS);
+}
+
+function objectReady(index: usize, slot: u32): bool {
+  while (!hasObject(index, slot)) {
+    const chunks = load<u32>(index, I_CHUNKS);
+    const size = load<u32>(index, I_DIR_SIZE);
+    if (chunks == size) {
+      const larger: u32 = size == 0 ? 16 : size << 1;
+      const directory = blockAlloc(larger << 2);
+      if (directory == 0) return false;
+      if (size != 0) {
+        memory.copy(directory, <usize>load<u32>(index, I_DIR), size << 2);
+        blockFree(<usize>load<u32>(index, I_DIR), size << 2);
+      }
+      store<u32>(index, <u32>directory, I_DIR);
+      store<u32>(index, larger, I_DIR_SIZE);
+    }
+    const chunk = blockAlloc(OBJECT_CHUNK_BYTES);
+    if (chunk == 0) return false;
+    memory.fill(chunk, 0, OBJECT_CHUNK_BYTES);
+    store<u32>(<usize>load<u32>(index, I_DIR) + (chunks << 2), <u32>chunk);
+    store<u32>(index, chunks + 1, I_CHUNKS);
+  }
+  return true;
+}
+
+/** The pairs of an object, wherever they stand. */
+@inline
+function pairsOf(object: usize): usize {
+  return load<u32>(object, O_COUNT) > 1 ? <usize>load<u32>(object, O_VALUE) : object + O_VALUE;
+}
+
+function freePairs(object: usize): void {
+  if (load<u32>(object, O_COUNT) > 1) blockFree(<usize>load<u32>(object, O_VALUE), load<u32>(object, O_ROOM) << 3);
+}
+
+export function indexFree(index: usize): void {
+  const values = indexValues(index);
+  const slots = load<u32>(values, 20 /* T_SLOTS */);
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const record = recordOf(values, slot);
+    if (load<u32>(record, R_META) & LISTED) blockFree(<usize>load<u32>(record, R_SET), load<u32>(record, R_SET_ROOM) << 2);
+  }
+  keysFree(values);
+  const chunks = load<u32>(index, I_CHUNKS);
+  const directory = <usize>load<u32>(index, I_DIR);
+  for (let chunk: u32 = 0; chunk < chunks; chunk++) {
+    const objects = <usize>load<u32>(directory + (chunk << 2));
+    for (let i: u32 = 0; i < 1 << OBJECT_CHUNK_SHIFT; i++) freePairs(objects + (i << 4));
+    blockFree(objects, OBJECT_CHUNK_BYTES);
+  }
+  if (directory != 0) blockFree(directory, load<u32>(index, I_DIR_SIZE) << 2);
+  blockFree(index, INDEX_BYTES);
+}
+
+/** Begins to gather the values of an object, `count` at most. False: no memory. */
+export function indexBegin(count: u32): bool {
+  listCount = 0;
+  return listReady(count);
+}
+
+/** Names a value of the object; naming it again has no effect. */
+export function indexPush(index: usize, value: u32): void {
+  const record = recordOf(indexValues(index), value);
+  const meta = load<u32>(record, R_META);
+  if (meta & MARKED) return;
+  store<u32>(record, meta | MARKED, R_META);
+  store<u32>(list + (listCount++ << 2), value);
+}
+
+/** Takes everything back since indexBegin. Answers how many values were given back; they stand in the list. */
+export function indexAbort(index: usize): u32 {
+  const values = indexValues(index);
+  let given: u32 = 0;
+  for (let i: u32 = 0; i < listCount; i++) {
+    const value = load<u32>(list + (i << 2));
+    const record = recordOf(values, value);
+    const meta = load<u32>(record, R_META) & ~MARKED;
+    store<u32>(record, meta, R_META);
+    if (meta & LISTED) continue;
+    release(values, value);
+    store<u32>(list + (given++ << 2), value);
+  }
+  listCount = 0;
+  return given;
+}
+
+/** Room for one more object in a value's set. */
+function setReady(record: usize): bool {
+  const listed = (load<u32>(record, R_META) & LISTED) != 0;
+  const room: u32 = listed ? load<u32>(record, R_SET_ROOM) : 0;
+  const count: u32 = listed ? load<u32>(record, R_SET_COUNT) : 0;
+  if (count < room) return true;
+  const bytes = room == 0 ? 64 : room << 3;
+  const set = blockAlloc(bytes);
+  if (set == 0) return false;
+  if (room != 0) {
+    memory.copy(set, <usize>load<u32>(record, R_SET), count << 2);
+    blockFree(<usize>load<u32>(record, R_SET), room << 2);
+  }
+  store<u32>(record, <u32>set, R_SET);
+  store<u32>(record, count, R_SET_COUNT);
+  store<u32>(record, bytes >> 2, R_SET_ROOM);
+  store<u32>(record, load<u32>(record, R_META) | LISTED, R_META);
+  return true;
+}
+
+function dropEmptySet(values: usize, value: u32, record: usize): void {
+  blockFree(<usize>load<u32>(record, R_SET), load<u32>(record, R_SET_ROOM) << 2);
+  release(values, value);
+}
+
+/** Takes an object out of the set of a value; the set's last object takes its place. True: the set is now empty. */
+function leaveSet(index: usize, record: usize, value: u32, position: u32): bool {
+  const set = <usize>load<u32>(record, R_SET);
+  const last = load<u32>(record, R_SET_COUNT) - 1;
+  store<u32>(record, last, R_SET_COUNT);
+  if (position != last) {
+    const moved = load<u32>(set + (<usize>last << 2));
+    store<u32>(set + (<usize>position << 2), moved);
+    let pair = pairsOf(objectOf(index, moved));
+    while (load<u32>(pair) != value) pair += 8;
+    store<u32>(pair, position, 4);
+  }
+  return last == 0;
+}
+
+/**
+ * Makes the values pushed since indexBegin the values of the object, and only those. Answers how many values were given
+ * back because no object has them any more (they stand in the list, see indexList), or NO_MEMORY: then indexAbort.
+ */
+export function indexCommit(index: usize, slot: u32): i32 {
+  const values = indexValues(index);
+  const wanted = listCount;
+  // Reserve: the object's column, its pairs, a place in every set it may join, and room in the list for values given back.
+  if (!objectReady(index, slot)) return NO_MEMORY;
+  const object = objectOf(index, slot);
+  const old = load<u32>(object, O_COUNT);
+  for (let i: u32 = 0; i < wanted; i++) if (!setReady(recordOf(values, load<u32>(list + (i << 2))))) return undoSets(values);
+  const pairsBytes = wanted << 3;
+  const pairs: usize = wanted > 1 ? blockAlloc(pairsBytes) : 0;
+  if (wanted > 1 && pairs == 0) return undoSets(values);
+  if (!listReady(wanted + old)) {
+    if (pairs != 0) blockFree(pairs, pairsBytes);
+    return undoSets(values);
+  }
+
+  // Values that stay keep their position: copy it and unmark them, so that only new ones are still marked.
+  const to = pairs != 0 ? pairs : object + O_VALUE;
+  const from = pairsOf(object);
+  let single: u32 = 0;
+  let given: u32 = 0;
+  let kept: u32 = 0;
+  for (let i: u32 = 0; i < old; i++) {
+    const value = load<u32>(from + (i << 3));
+    const record = recordOf(values, value);
+    const meta = load<u32>(record, R_META);
+    if (meta & MARKED) {
+      store<u32>(record, meta & ~MARKED, R_META);
+      const position = load<u32>(from + (i << 3), 4);
+      if (pairs != 0) {
+        store<u32>(pairs + (kept << 3), value);
+        store<u32>(pairs + (kept << 3), position, 4);
+      } else single = position;
+      kept++;
+    } else if (leaveSet(index, record, value, load<u32>(from + (i << 3), 4))) {
+      dropEmptySet(values, value, record);
+      store<u32>(list + ((wanted + given++) << 2), value);
+    }
+  }
+  freePairs(object);
+  if (pairs == 0 && kept == 1) {
+    store<u32>(object, load<u32>(list), O_VALUE);
+    store<u32>(object, single, O_POSITION);
+  }
+  for (let i: u32 = 0; i < wanted; i++) {
+    const value = load<u32>(list + (i << 2));
+    const record = recordOf(values, value);
+    const meta = load<u32>(record, R_META);
+    if ((meta & MARKED) == 0) continue;
+    store<u32>(record, meta & ~MARKED, R_META);
+    const position = load<u32>(record, R_SET_COUNT);
+    store<u32>(record, position + 1, R_SET_COUNT);
+    store<u32>(<usize>load<u32>(record, R_SET) + (<usize>position << 2), slot);
+    store<u32>(to + (kept << 3), value);
+    store<u32>(to + (kept << 3), position, 4);
+    kept++;
+  }
+  store<u32>(object, wanted, O_COUNT);
+  if (pairs != 0) {
+    store<u32>(object, <u32>pairs, O_VALUE);
+    store<u32>(object, blockSize(pairsBytes) >> 3, O_ROOM);
+  }
+  memory.copy(list, list + (<usize>wanted << 2), given << 2);
+  listCount = 0;
+  return given;
+}
+
+/** Sets made ready for values that nobody has yet are freed again, so that indexAbort finds the values as they were. */
+function undoSets(values: usize): i32 {
+  for (let i: u32 = 0; i < listCount; i++) {
+    const record = recordOf(values, load<u32>(list + (i << 2)));
+    const meta = load<u32>(record, R_META);
+    if ((meta & LISTED) == 0 || load<u32>(record, R_SET_COUNT) != 0) continue;
+    blockFree(<usize>load<u32>(record, R_SET), load<u32>(record, R_SET_ROOM) << 2);
+    store<u32>(record, meta & ~LISTED, R_META);
+  }
+  return NO_MEMORY;
+}
+
+/** The address of the u32 list that indexAbort and indexCommit speak of. */
+export function indexList(): usize {
+  return list;
+}
+
+/** The set of a value: its address and its count. */
+export function indexSet(index: usize, value: u32): usize {
+  return <usize>load<u32>(recordOf(indexValues(index), value), R_SET);
+}
+
+export function indexSetCount(index: usize, value: u32): u32 {
+  return load<u32>(recordOf(indexValues(index), value), R_SET_COUNT);
+}

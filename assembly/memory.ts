@@ -1,0 +1,86 @@
+// Pages and blocks. The only file that calls memory.grow; everything else asks it for blocks.
+//
+// Blocks are powers of two from 64 B on, 64 B aligned, without headers: whoever frees a block knows its size. A freed
+// block goes to the list of its class and is handed out again; a request that finds its list empty splits the smallest
+// larger free block, then takes fresh memory. Halves are not merged again: sizes here are few (chunks of 16 KiB, tables
+// that double), so what a table leaves behind when it doubles becomes chunks, and nothing is lost but shape.
+//
+// blockAlloc returns 0 when memory cannot grow. Callers ask before they change anything (growth before mutation).
+
+const SMALLEST_SHIFT: u32 = 6;
+const CLASSES: u32 = 26; // 64 B to 2 GiB
+
+// u32[CLASSES]: first free block of the class; a free block keeps the address of the next one in its first word.
+const freeLists: usize = memory.data(4 * 32, 64);
+let freeClasses: u32 = 0; // bit c: class c has a free block
+let top: usize = (__heap_base + 63) & ~63; // first byte never handed out
+let pageLimit: u32 = 65535; // one page short of 4 GiB, so that no address wraps
+
+@inline
+function classOf(size: u32): u32 {
+  return size <= 64 ? 0 : 32 - clz(size - 1) - SMALLEST_SHIFT;
+}
+
+/** The size of the block that a request of `size` bytes gets. */
+@inline
+export function blockSize(size: u32): u32 {
+  return <u32>64 << classOf(size);
+}
+
+function pushFree(block: usize, blockClass: u32): void {
+  const head = freeLists + (blockClass << 2);
+  store<u32>(block, load<u32>(head));
+  store<u32>(head, <u32>block);
+  freeClasses |= <u32>1 << blockClass;
+}
+
+function popFree(blockClass: u32): usize {
+  const head = freeLists + (blockClass << 2);
+  const block = <usize>load<u32>(head);
+  const next = load<u32>(block);
+  store<u32>(head, next);
+  if (next == 0) freeClasses &= ~(<u32>1 << blockClass);
+  return block;
+}
+
+/** A block of at least `size` bytes with arbitrary content, or 0 when there is no memory. */
+export function blockAlloc(size: u32): usize {
+  if (size > 0x80000000) return 0;
+  const wanted = classOf(size);
+  const usable = freeClasses & (<u32>0xffffffff << wanted);
+  if (usable != 0) {
+    let blockClass = <u32>ctz(usable);
+    const block = popFree(blockClass);
+    while (blockClass > wanted) {
+      blockClass--;
+      pushFree(block + (<usize>64 << blockClass), blockClass);
+    }
+    return block;
+  }
+  const end = <u64>top + (<u64>64 << wanted);
+  const pages = <u32>((end + 0xffff) >> 16);
+  const have = <u32>memory.size();
+  if (pages > have) {
+    if (pages > pageLimit) return 0;
+    // An eighth more than needed, so that steady growth does not call the host for every page; the exact size when that is refused.
+    const generous = min(pages + (have >> 3), pageLimit);
+    if (memory.grow(generous - have) < 0 && (generous == pages || memory.grow(pages - have) < 0)) return 0;
+  }
+  const block = top;
+  top = <usize>end;
+  return block;
+}
+
+/** `size` is what was asked for. */
+export function blockFree(block: usize, size: u32): void {
+  pushFree(block, classOf(size));
+}
+
+/** Sets how many pages of 64 KiB the instance may have. */
+export function memoryLimit(pages: u32): void {
+  pageLimit = min(pages, 65535);
+}
+
+export function memoryPages(): u32 {
+  return <u32>memory.size();
+}

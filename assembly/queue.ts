@@ -1,0 +1,241 @@
+// The work queue: client-go's dirty and processing sets as bits of a key's record, its FIFO as a list through the records.
+//
+// Invariants, as in client-go util/workqueue/queue.go:
+// - a key in the ready list is DIRTY and not PROCESSING; a DIRTY key that is not PROCESSING is in the ready list
+//   (unless the host keeps an order of its own: then it is in the host's);
+// - a key that is PROCESSING is in no list: done() puts it back if it has become DIRTY meanwhile;
+// - a key with no state bit has no slot.
+//
+// done() and the firing of delays never need memory: the list is made of the records.
+//
+// Timed queues also keep when each key became dirty and when it was handed out, chain the keys being processed in the
+// order in which they were handed out (the first is the longest running), and count what the metrics show.
+
+import { blockAlloc, blockFree } from "./memory";
+import { internRead, keysFree, keysNew, readKey, readPair, release, timeColumn } from "./keys";
+import {
+  DIRTY, M_ADDED, M_AFTER, M_BEFORE, M_STARTED, NO_MEMORY, NOTHING, PROCESSING, Q_DIRTY, Q_HEAD, Q_HEAP, Q_HOST_ORDER, Q_HEAP_CAPACITY, Q_LEN,
+  Q_LONGEST, Q_NEWEST, Q_PROCESSING, Q_STATS, Q_TAIL, R_LINK, R_META, STATE, WAITING, recordOf, timesOf,
+} from "./record";
+
+/** Added to the slot that an add answers: the key is being processed, so it is not ready yet. */
+export const NOT_READY: i32 = 0x40000000;
+
+// Counters of a timed queue: f64 each. A histogram is a sum, then a count per bucket (not cumulative), the last one for all above.
+const STATS_BYTES: u32 = 256;
+export const S_ADDS: usize = 0;
+export const S_WAITS: usize = 16; // histogram of seconds from dirty to handed out
+export const S_WORKS: usize = 16 + 112; // histogram of seconds from handed out to done
+const BUCKETS: u32 = 12; // 10 ns, 100 ns, … 1000 s; component-base's ten and controller-runtime's twelve
+
+let lastWait: f64 = 0;
+let lastWork: f64 = 0;
+
+/** A queue, or 0 when there is no memory. hostOrder: the host is told what is ready and chooses by queueTake. */
+export function queueNew(timed: bool, hostOrder: bool): usize {
+  const queue = keysNew();
+  if (queue == 0) return 0;
+  store<u32>(queue, hostOrder, Q_HOST_ORDER);
+  if (!timed) return queue;
+  const stats = blockAlloc(STATS_BYTES);
+  if (stats != 0 && timeColumn(queue)) {
+    memory.fill(stats, 0, STATS_BYTES);
+    store<u32>(queue, <u32>stats, Q_STATS);
+    return queue;
+  }
+  if (stats != 0) blockFree(stats, STATS_BYTES);
+  keysFree(queue);
+  return 0;
+}
+
+export function queueFree(queue: usize): void {
+  const stats = <usize>load<u32>(queue, Q_STATS);
+  if (stats != 0) blockFree(stats, STATS_BYTES);
+  const heap = <usize>load<u32>(queue, Q_HEAP);
+  if (heap != 0) blockFree(heap, (load<u32>(queue, Q_HEAP_CAPACITY) << 4) + 64);
+  keysFree(queue);
+}
+
+function observe(histogram: usize, seconds: f64): void {
+  store<f64>(histogram, load<f64>(histogram) + seconds);
+  let bucket: u32 = 0;
+  for (let bound = 1e-8; bucket < BUCKETS && seconds > bound; bucket++) bound *= 10;
+  const at = histogram + 8 + (<usize>bucket << 3);
+  store<f64>(at, load<f64>(at) + 1);
+}
+
+@inline
+function pushReady(queue: usize, slot: u32, record: usize): void {
+  if (load<u32>(queue, Q_HOST_ORDER) != 0) return;
+  store<u32>(record, 0, R_LINK);
+  const tail = load<u32>(queue, Q_TAIL);
+  if (tail == 0) store<u32>(queue, slot + 1, Q_HEAD);
+  else store<u32>(recordOf(queue, tail - 1), slot + 1, R_LINK);
+  store<u32>(queue, slot + 1, Q_TAIL);
+  store<u32>(queue, load<u32>(queue, Q_LEN) + 1, Q_LEN);
+}
+
+/** Makes a slot's key dirty. NOTHING: it was; else the slot, with NOT_READY when done() will queue it. */
+@inline
+export function markDirty(queue: usize, slot: u32, now: f64): i32 {
+  const record = recordOf(queue, slot);
+  const meta = load<u32>(record, R_META);
+  if (meta & DIRTY) return NOTHING;
+  store<u32>(record, meta | DIRTY, R_META);
+  store<u32>(queue, load<u32>(queue, Q_DIRTY) + 1, Q_DIRTY);
+  const stats = <usize>load<u32>(queue, Q_STATS);
+  if (stats != 0) {
+    store<f64>(stats, load<f64>(stats, S_ADDS) + 1, S_ADDS);
+    store<f64>(timesOf(queue, slot), now, M_ADDED);
+  }
+  if (meta & PROCESSING) return slot | NOT_READY;
+  pushReady(queue, slot, record);
+  return slot;
+}
+
+@inline
+function addRead(queue: usize, now: f64): i32 {
+  const slot = internRead(queue);
+  return slot < 0 ? slot : markDirty(queue, slot, now);
+}
+
+/** NOTHING: the key was dirty already; NO_MEMORY; else the slot whose item the host stores, see markDirty. */
+export function queueAdd(queue: usize, key: externref, now: f64): i32 {
+  return readKey(queue, key) ? addRead(queue, now) : NO_MEMORY;
+}
+
+export function queueAddPair(queue: usize, first: externref, second: externref, now: f64): i32 {
+  return readPair(queue, first, second) ? addRead(queue, now) : NO_MEMORY;
+}
+
+/** For a slot that the host found by itself. */
+export function queueAddSlot(queue: usize, slot: u32, now: f64): i32 {
+  return markDirty(queue, slot, now);
+}
+
+function startTimes(queue: usize, slot: u32, now: f64): void {
+  const times = timesOf(queue, slot);
+  lastWait = max(now - load<f64>(times, M_ADDED), 0) / 1000;
+  observe(<usize>load<u32>(queue, Q_STATS) + S_WAITS, lastWait);
+  store<f64>(times, now, M_STARTED);
+  const newest = load<u32>(queue, Q_NEWEST);
+  store<u32>(times, newest, M_BEFORE);
+  store<u32>(times, 0, M_AFTER);
+  if (newest == 0) store<u32>(queue, slot + 1, Q_LONGEST);
+  else store<u32>(timesOf(queue, newest - 1), slot + 1, M_AFTER);
+  store<u32>(queue, slot + 1, Q_NEWEST);
+}
+
+function endTimes(queue: usize, slot: u32, now: f64): void {
+  const times = timesOf(queue, slot);
+  lastWork = max(now - load<f64>(times, M_STARTED), 0) / 1000;
+  observe(<usize>load<u32>(queue, Q_STATS) + S_WORKS, lastWork);
+  const before = load<u32>(times, M_BEFORE);
+  const after = load<u32>(times, M_AFTER);
+  if (before == 0) store<u32>(queue, after, Q_LONGEST);
+  else store<u32>(timesOf(queue, before - 1), after, M_AFTER);
+  if (after == 0) store<u32>(queue, before, Q_NEWEST);
+  else store<u32>(timesOf(queue, after - 1), before, M_BEFORE);
+}
+
+@inline
+function startProcessing(queue: usize, slot: u32, record: usize, now: f64): void {
+  store<u32>(record, (load<u32>(record, R_META) & ~DIRTY) | PROCESSING, R_META);
+  store<u32>(queue, load<u32>(queue, Q_PROCESSING) + 1, Q_PROCESSING);
+  store<u32>(queue, load<u32>(queue, Q_DIRTY) - 1, Q_DIRTY);
+  if (load<u32>(queue, Q_STATS) != 0) startTimes(queue, slot, now);
+}
+
+/** Hands out the first ready key: its slot, or NOTHING. */
+export function queueGet(queue: usize, now: f64): i32 {
+  const head = load<u32>(queue, Q_HEAD);
+  if (head == 0) return NOTHING;
+  const slot = head - 1;
+  const record = recordOf(queue, slot);
+  const next = load<u32>(record, R_LINK);
+  store<u32>(queue, next, Q_HEAD);
+  if (next == 0) store<u32>(queue, 0, Q_TAIL);
+  store<u32>(queue, load<u32>(queue, Q_LEN) - 1, Q_LEN);
+  startProcessing(queue, slot, record, now);
+  return slot;
+}
+
+/** Hands out the key that the host's order has chosen. False: that key is not ready. */
+export function queueTake(queue: usize, slot: u32, now: f64): bool {
+  const record = recordOf(queue, slot);
+  if ((load<u32>(record, R_META) & (DIRTY | PROCESSING)) != DIRTY) return false;
+  startProcessing(queue, slot, record, now);
+  return true;
+}
+
+/** What became of a done: */
+export const DONE_UNKNOWN: i32 = 0; // the key was not being processed; nothing happened
+export const DONE_KEPT: i32 = 1; // done; the key waits for a delay and keeps its slot
+export const DONE_REQUEUED: i32 = 2; // done and, as it was dirty, ready again
+export const DONE_RELEASED: i32 = 3; // done; the slot was given back
+
+/** Ends the processing of a slot. */
+export function queueDoneSlot(queue: usize, slot: u32, now: f64): i32 {
+  const record = recordOf(queue, slot);
+  const meta = load<u32>(record, R_META);
+  if ((meta & PROCESSING) == 0) return DONE_UNKNOWN;
+  store<u32>(record, meta & ~PROCESSING, R_META);
+  store<u32>(queue, load<u32>(queue, Q_PROCESSING) - 1, Q_PROCESSING);
+  if (load<u32>(queue, Q_STATS) != 0) endTimes(queue, slot, now);
+  if (meta & DIRTY) {
+    pushReady(queue, slot, record);
+    return DONE_REQUEUED;
+  }
+  if (meta & WAITING) return DONE_KEPT;
+  release(queue, slot);
+  return DONE_RELEASED;
+}
+
+/** The state bits of a slot, 0 when it is free. */
+export function queueState(queue: usize, slot: u32): u32 {
+  return load<u32>(recordOf(queue, slot), R_META) & STATE;
+}
+
+export function queueLen(queue: usize): u32 {
+  return load<u32>(queue, Q_LEN);
+}
+
+export function queueProcessing(queue: usize): u32 {
+  return load<u32>(queue, Q_PROCESSING);
+}
+
+/** client-go's depth metric: it counts a key from the moment it is dirty, also while it is still being processed. */
+export function queueDepth(queue: usize): u32 {
+  return load<u32>(queue, Q_DIRTY);
+}
+
+/** The address of the counters of a timed queue. */
+export function queueStats(queue: usize): usize {
+  return <usize>load<u32>(queue, Q_STATS);
+}
+
+/** Seconds that the key handed out last had waited, and that the key done last took (timed queues). */
+export function queueLastWait(): f64 {
+  return lastWait;
+}
+
+export function queueLastWork(): f64 {
+  return lastWork;
+}
+
+/** Seconds that all keys in processing have taken so far, added up. */
+export function queueUnfinished(queue: usize, now: f64): f64 {
+  let sum: f64 = 0;
+  for (let at = load<u32>(queue, Q_LONGEST); at != 0; ) {
+    const times = timesOf(queue, at - 1);
+    sum += max(now - load<f64>(times, M_STARTED), 0);
+    at = load<u32>(times, M_AFTER);
+  }
+  return sum / 1000;
+}
+
+/** Seconds that the longest running key has taken so far; 0 when none is running. */
+export function queueLongest(queue: usize, now: f64): f64 {
+  const longest = load<u32>(queue, Q_LONGEST);
+  return longest == 0 ? 0 : max(now - load<f64>(timesOf(queue, longest - 1), M_STARTED), 0) / 1000;
+}

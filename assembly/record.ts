@@ -1,0 +1,102 @@
+// The shapes in memory that several files share: the header of a table and the record of a key.
+//
+// A table's handle is the address of its header. Slots are dense numbers from 0; the record of a slot lies in a chunk of
+// 256 records, so that growth never moves a record and never copies (a directory of chunks costs one load that stays in
+// the first-level cache: 16 KiB for a million keys).
+//
+//   header, 128 B
+//   0        8        16       24       32       40        48       56       64       72       80       88       96
+//   |buckets |dir     |used    |free    |seed             |ready   |len     |dirty   |heap    |size    |times   |stats
+//   |    mask|dirSize |slots   |secret…                   |    tail|    proc|        |    cap |    seq |        |
+//
+//   record, 64 B: one cache line, so that an operation on a short key touches a bucket and this line
+//   0     4     8     12    16          24                                               64
+//   |hash |meta |link |gen  |at         |key: 40 bytes                                    |
+//   |     |     |     |     |or 2 × u32 |or: block u32, units u32, split u32 (EXTERNAL)   |
+
+export const HEADER_BYTES: u32 = 128;
+export const T_BUCKETS: usize = 0; // u32 address of u64[mask + 1], 0 before the first key
+export const T_MASK: usize = 4;
+export const T_DIR: usize = 8; // u32 address of u32[dirSize], addresses of chunks
+export const T_DIR_SIZE: usize = 12; // chunks the directory has room for
+export const T_USED: usize = 16; // records in use
+export const T_SLOTS: usize = 20; // slots ever in use at once: all are below it
+export const T_FREE: usize = 24; // first free slot + 1
+export const T_CHUNKS: usize = 28; // chunks allocated
+export const T_SEED: usize = 32; // u64
+export const T_SECRET: usize = 40; // u64
+
+// The queue's part. The ready list runs through the records' link; it never needs memory, so done() can always requeue.
+export const Q_HEAD: usize = 48; // slot + 1
+export const Q_TAIL: usize = 52; // slot + 1
+export const Q_LEN: usize = 56; // keys in the ready list
+export const Q_PROCESSING: usize = 60; // keys handed out and not done
+export const Q_DIRTY: usize = 64; // keys to be handed out: ready, or added while being processed
+export const Q_LONGEST: usize = 68; // slot + 1 that has been processed longest (timed queues)
+export const Q_HEAP: usize = 72; // u32 block of the delay heap
+export const Q_HEAP_CAPACITY: usize = 76; // entries
+export const Q_HEAP_SIZE: usize = 80; // entries, stale ones included
+export const Q_HEAP_SEQUENCE: usize = 84; // u32, orders entries of equal time
+export const Q_WAITING: usize = 88; // keys with WAITING
+export const Q_TIMES: usize = 92; // u32 directory of time chunks; 0: the queue is not timed
+export const Q_STATS: usize = 96; // u32 block of f64 counters; 0: the queue is not timed
+export const Q_NEWEST: usize = 100; // slot + 1 that was handed out last (timed queues)
+export const Q_HOST_ORDER: usize = 104; // u32, 1: the host keeps the order, the ready list stays empty
+
+export const CHUNK_SHIFT: u32 = 8; // 256 records
+export const CHUNK_BYTES: u32 = 64 << 8;
+export const TIME_SHIFT: u32 = 5;
+export const TIME_CHUNK_BYTES: u32 = 32 << 8;
+
+export const R_HASH: usize = 0; // u32
+export const R_META: usize = 4; // u32: state and how the key is kept
+export const R_LINK: usize = 8; // u32 slot + 1: next in the ready list, or next free slot
+export const R_GENERATION: usize = 12; // u32, grows each time the slot is given back
+export const R_AT: usize = 16; // f64 ms: when WAITING ends
+export const R_FAILURES: usize = 16; // u32 (limiter tables)
+export const R_SET: usize = 16; // u32 block of the set of an index value
+export const R_SET_COUNT: usize = 20; // u32
+export const R_KEY: usize = 24;
+export const INLINE_BYTES: u32 = 40;
+export const R_EXTERNAL_BLOCK: usize = 24;
+export const R_EXTERNAL_UNITS: usize = 28;
+export const R_EXTERNAL_SPLIT: usize = 32;
+
+// meta, bits 0-7: the state. No bit set: the slot is given back.
+export const DIRTY: u32 = 1; // to be handed out
+export const PROCESSING: u32 = 2; // handed out, not done
+export const WAITING: u32 = 4; // has a live entry in the delay heap
+export const MARKED: u32 = 8; // seen by the pass that is under way (compaction of a heap, values of an index); never set between calls
+export const STATE: u32 = 0xff;
+// bits 8-15: length of an inline key in code units; 16-23: length of its first part
+export const UNITS_SHIFT: u32 = 8;
+export const SPLIT_SHIFT: u32 = 16;
+export const KEYED: u32 = 1 << 24; // the table holds the key and a bucket points here; else the key is the host's affair
+export const WIDE: u32 = 1 << 25; // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
+export const EXTERNAL: u32 = 1 << 26; // more than INLINE_BYTES: in a block of its own
+
+// Times of a slot in timed queues, 32 B
+export const M_ADDED: usize = 0; // f64: when it became DIRTY
+export const M_STARTED: usize = 8; // f64: when it was handed out
+export const M_BEFORE: usize = 16; // u32 slot + 1: handed out just before this one and still being processed
+export const M_AFTER: usize = 20; // u32 slot + 1
+
+@inline
+export function recordOf(table: usize, slot: u32): usize {
+  return (
+    <usize>load<u32>(<usize>load<u32>(table, T_DIR) + ((slot >> CHUNK_SHIFT) << 2)) +
+    ((slot & ((1 << CHUNK_SHIFT) - 1)) << 6)
+  );
+}
+
+@inline
+export function timesOf(table: usize, slot: u32): usize {
+  return (
+    <usize>load<u32>(<usize>load<u32>(table, Q_TIMES) + ((slot >> CHUNK_SHIFT) << 2)) +
+    ((slot & ((1 << CHUNK_SHIFT) - 1)) << TIME_SHIFT)
+  );
+}
+
+// What a call answers instead of a slot.
+export const NOTHING: i32 = -1;
+export const NO_MEMORY: i32 = -2; // nothing was changed

@@ -1,0 +1,92 @@
+/**
+ * `npm run bench`: our queues, indexer and informer beside the naive port, client-go and client-node, on this machine in
+ * this run; workloads and units are in peers/README.md. It prints a table with ratios, or with --json a line per figure.
+ * What could not be measured is named below the table. Progress goes to stderr.
+ */
+import { cpus } from 'node:os';
+import { type Figure, isPeer, showCount, table, verdict } from './figures.ts';
+import { measureInformers } from './informers.ts';
+import { type Options, readOptions, USAGE } from './options.ts';
+import { buildClientGo, type ClientGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
+
+type Kind = 'queue' | 'indexer' | 'informer';
+
+/** The usual sizes: keys, objects, events. */
+const SIZES: Record<Kind, readonly number[]> = {
+  queue: [1_000, 100_000, 1_000_000],
+  indexer: [100_000],
+  informer: [20_000],
+};
+
+const WORKS: Record<string, Kind> = {
+  'cycle-same': 'queue',
+  'cycle-fresh': 'queue',
+  'cycle-request': 'queue',
+  'burst-fresh': 'queue',
+  'burst-request': 'queue',
+  'dedup-fresh': 'queue',
+  'add-after': 'queue',
+  limiter: 'queue',
+  'indexer-add': 'indexer',
+  'indexer-update-same': 'indexer',
+  'indexer-update-move': 'indexer',
+  'indexer-by-index': 'indexer',
+  'indexer-get': 'indexer',
+  informer: 'informer',
+};
+
+/** With a million keys a round takes seconds, and its spread is smaller. */
+const roundsFor = (n: number): number => (n > 100_000 ? 5 : 7);
+
+async function measure(work: string, kind: Kind, n: number, clientGo: ClientGo, notes: string[]): Promise<Figure[]> {
+  if (kind === 'informer') return measureInformers(n, clientGo, notes);
+  const figures = await figuresOfScript('./time-works.ts', [work, String(n), String(roundsFor(n))]);
+  if ('program' in clientGo) {
+    try {
+      figures.push(...(await figuresOf(clientGo.program, [kind, work, String(n)])));
+    } catch (error) {
+      notes.push(`${work} ${n}: client-go failed and is left out: ${reasonOf(error)}`);
+    }
+  }
+  return figures;
+}
+
+async function main(options: Options): Promise<void> {
+  const start = performance.now();
+  const notes: string[] = [];
+  process.stderr.write('building client-go\n');
+  const clientGo = await buildClientGo();
+  if ('missing' in clientGo) notes.push(`client-go is not measured: ${clientGo.missing}`);
+
+  const figures: Figure[] = [];
+  for (const [work, kind] of Object.entries(WORKS)) {
+    if (options.work !== undefined && options.work !== work) continue;
+    for (const n of options.n === undefined ? SIZES[kind] : [options.n]) {
+      process.stderr.write(`${work} ${showCount(n)}\n`);
+      const measured = await measure(work, kind, n, clientGo, notes);
+      figures.push(...measured);
+      if (options.json) for (const figure of measured.filter(isPeer)) console.log(JSON.stringify(figure));
+    }
+  }
+
+  const seconds = ((performance.now() - start) / 1000).toFixed(0);
+  const machine = `${process.platform} ${process.arch}, ${cpus().length} x ${cpus()[0]?.model.trim()}`;
+  if (!options.json) {
+    console.log(
+      `\nns per operation, median (min-max); informer: ns of CPU per event. Ratio: ours / the better peer's.`,
+    );
+    console.log(`Node ${process.version}, ${machine}, ${seconds} s\n`);
+    console.log(table(figures));
+    if (options.work === undefined) console.log(`\n${verdict(figures)}`);
+  }
+  for (const note of notes) (options.json ? console.error : console.log)(note);
+}
+
+let options: Options;
+try {
+  options = readOptions(process.argv.slice(2), Object.keys(WORKS));
+} catch (error) {
+  console.error(`${reasonOf(error)}\n${USAGE}`);
+  process.exit(2);
+}
+await main(options);

@@ -1,0 +1,46 @@
+/**
+ * Types of the baseline in peers/naive-ts. They live here because that folder is taken over unchanged.
+ */
+
+declare module '*/naive-ts/workloads.mjs' {
+  export interface Names {
+    namespaces: string[];
+    names: string[];
+    keys: string[];
+  }
+  export interface Request {
+    readonly namespace: string;
+    readonly name: string;
+  }
+  export interface PeerQueue<T> {
+    add(item: T): void;
+    tryGet(): T | undefined;
+    done(item: T): void;
+    len(): number;
+  }
+  export interface PeerLimiter {
+    when(item: string): number;
+    forget(item: string): void;
+  }
+  export interface PeerDelaying {
+    addAfter(item: string, ms: number): void;
+    advance(ms: number): void;
+    queue: PeerQueue<string>;
+  }
+  /** What the workloads ask of a peer. */
+  export interface Peer {
+    readonly peer: string;
+    queue(): PeerQueue<string>;
+    requestQueue(): PeerQueue<Request>;
+    delaying(): PeerDelaying;
+    limiter(): PeerLimiter;
+  }
+  export function names(n: number): Names;
+  /** Each runs the whole work once, checks its result and returns how many operations that was. */
+  export const workloads: Record<string, (peer: Peer, n: number, data: Names) => number>;
+}
+
+declare module '*/naive-ts/naive.mjs' {
+  import type { Peer } from './peers/naive-ts/workloads.mjs';
+  export const naive: Peer;
+}

@@ -1,0 +1,61 @@
+/** An informer's notifications as an async iterator. It is a handler like any other; what is not taken yet waits in memory. */
+import { Backlog } from './backlog.ts';
+import { DeletedFinalStateUnknown } from './keys.ts';
+import type { ResourceEventHandler } from './processor.ts';
+
+/** `old` only for updates. The object of a delete is the last state that was known. */
+export interface InformerEvent<T> {
+  type: 'add' | 'update' | 'delete';
+  object: T;
+  old?: T;
+}
+
+export class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
+  readonly #backlog = new Backlog<InformerEvent<T>>();
+  readonly #waiting: ((result: IteratorResult<InformerEvent<T>>) => void)[] = [];
+  #onEnd: (() => void) | undefined;
+  #ended = false;
+
+  readonly handler: ResourceEventHandler<T> = {
+    onAdd: (object) => this.#push({ type: 'add', object }),
+    onUpdate: (old, object) => this.#push({ type: 'update', object, old }),
+    onDelete: (object) => {
+      const last = object instanceof DeletedFinalStateUnknown ? object.obj : object;
+      if (last !== undefined) this.#push({ type: 'delete', object: last });
+    },
+  };
+
+  /** @param onEnd called once, when the iteration is over for whatever reason */
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  next(): Promise<IteratorResult<InformerEvent<T>>> {
+    const value = this.#backlog.shift();
+    if (value !== undefined) return Promise.resolve({ done: false, value });
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** What is left is dropped: the consumer has gone. */
+  return(): Promise<IteratorResult<InformerEvent<T>>> {
+    this.#backlog.clear();
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Nothing is added any more; what is there can still be taken. */
+  end(): void {
+    this.#ended = true;
+    for (const resolve of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
+    this.#onEnd?.();
+    this.#onEnd = undefined;
+  }
+
+  #push(event: InformerEvent<T>): void {
+    if (this.#ended) return;
+    const resolve = this.#waiting.shift();
+    if (resolve === undefined) this.#backlog.push(event);
+    else resolve({ done: false, value: event });
+  }
+}

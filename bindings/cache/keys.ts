@@ -1,0 +1,66 @@
+/**
+ * Keys of objects: `namespace/name`, or `name` where there is no namespace. Compared by UTF-16 code unit, never
+ * normalised. client-go: tools/cache/store.go MetaNamespaceKeyFunc, tools/cache/delta_fifo.go DeletedFinalStateUnknown.
+ */
+import { CapstanError, invalid, show } from '../errors.ts';
+
+/** What every object of an API server has. Objects from a cache are read-only: whoever changes one changes everyone's. */
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: { namespace?: string; name?: string; resourceVersion?: string };
+}
+
+/**
+ * Stands for an object whose deletion was missed: a list no longer had it. `obj` is the last state that was known, which
+ * may be older than the deleted one, or `undefined`.
+ *
+ * @example
+ * onDelete(object) {
+ *   queue.add(deletionHandlingMetaNamespaceKeyFunc(object));
+ * }
+ */
+export class DeletedFinalStateUnknown<T> {
+  readonly key: string;
+  readonly obj: T | undefined;
+
+  constructor(key: string, obj: T | undefined) {
+    this.key = key;
+    this.obj = obj;
+  }
+}
+
+/**
+ * `namespace/name` of an object, or `name` for one without a namespace.
+ *
+ * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
+ */
+export function metaNamespaceKeyFunc(object: object): string {
+  const metadata = (object as KubeObject | null | undefined)?.metadata;
+  const name: unknown = metadata?.name;
+  const namespace: unknown = metadata?.namespace;
+  if (typeof name !== 'string') throw invalid('object', 'an object with metadata.name', object);
+  if (namespace === undefined || namespace === null || namespace === '') return name;
+  if (typeof namespace !== 'string') throw invalid('metadata.namespace', 'a string', namespace);
+  return `${namespace}/${name}`;
+}
+
+/** As {@link metaNamespaceKeyFunc}, and the key of a tombstone: for `onDelete`, which gets either. */
+export function deletionHandlingMetaNamespaceKeyFunc(object: object): string {
+  return object instanceof DeletedFinalStateUnknown ? object.key : metaNamespaceKeyFunc(object);
+}
+
+/**
+ * The parts of a `namespace/name` or `name` key.
+ *
+ * @throws CapstanError INVALID_KEY for a key with more than one slash
+ */
+export function splitMetaNamespaceKey(key: string): { namespace: string; name: string } {
+  if (typeof key !== 'string') throw invalid('key', 'a string', key);
+  const slash = key.indexOf('/');
+  if (slash < 0) return { namespace: '', name: key };
+  if (key.includes('/', slash + 1)) {
+    throw new CapstanError('INVALID_KEY', `expected "namespace/name" or "name", got ${show(key)}`);
+  }
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}

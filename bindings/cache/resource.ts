@@ -1,0 +1,66 @@
+/** What a kind of object is called on the wire and which indices its caches keep. One value, typed by its object. */
+import { invalid, requireFunction } from '../errors.ts';
+import { parsePath } from './json-path.ts';
+
+/** The values under which an index finds an object. They may repeat or be none. */
+export type IndexFunc<T> = (object: T) => readonly string[];
+
+/** A function, or a path such as `spec.nodeName`: json-path.ts says what a path gives. */
+export type IndexSpec<T> = IndexFunc<T> | string;
+
+export interface Resource<T, I extends string = never> {
+  /** Empty for the core group. */
+  group: string;
+  version: string;
+  kind: string;
+  plural: string;
+  namespaced: boolean;
+  indexers: Record<I, IndexSpec<T>>;
+}
+
+/**
+ * Names a resource for informers and controllers. Call it twice: the first call fixes the object's type, the second
+ * infers the index names, so that `byIndex('byNode', …)` is checked.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const Pod = defineResource<V1Pod>()({
+ *   group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true,
+ *   indexers: { byNode: 'spec.nodeName' },
+ * });
+ */
+export function defineResource<T extends object>(): <
+  const D extends Omit<Resource<T>, 'indexers'> & { indexers?: Record<string, IndexSpec<T>> },
+>(
+  definition: D,
+) => Resource<T, keyof D['indexers'] & string> {
+  return (definition) => {
+    const { group, version, kind, plural, namespaced } = definition;
+    if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
+    requireName('version', version);
+    requireName('kind', kind);
+    requireName('plural', plural);
+    if (typeof namespaced !== 'boolean') throw invalid('namespaced', 'true or false', namespaced);
+    for (const [name, spec] of Object.entries(definition.indexers ?? {})) requireIndexSpec(name, spec);
+    return { group, version, kind, plural, namespaced, indexers: { ...definition.indexers } } as Resource<
+      T,
+      keyof (typeof definition)['indexers'] & string
+    >;
+  };
+}
+
+function requireName(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '' || value.includes('/'))
+    throw invalid(name, 'a name without "/"', value);
+}
+
+/** Throws CapstanError INVALID_ARGUMENT unless `spec` is a function or a path. */
+export function requireIndexSpec(name: string, spec: unknown): void {
+  if (typeof spec === 'string') parsePath(spec);
+  else requireFunction(`indexers.${name}`, spec);
+}
+
+/** `v1` or `apps/v1`. */
+export function groupVersion({ group, version }: { group: string; version: string }): string {
+  return group === '' ? version : `${group}/${version}`;
+}

@@ -1,0 +1,104 @@
+/**
+ * An HTTP answer that reports a failure, as an error. The questions asked of it (expired? too many requests?) follow
+ * k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only where the reason is none of the known.
+ */
+import { CapstanError } from '../errors.ts';
+
+/** The part of a Kubernetes `Status` object that errors are made of. */
+export interface Status {
+  kind?: string;
+  apiVersion?: string;
+  status?: string;
+  message?: string;
+  reason?: string;
+  code?: number;
+  details?: { causes?: { reason?: string; message?: string; field?: string }[]; retryAfterSeconds?: number };
+}
+
+/** `status` is the HTTP code, `reason` Kubernetes' word for it (may be empty), `body` the whole Status. Code `STATUS`. */
+export class StatusError extends CapstanError {
+  readonly status: number;
+  readonly reason: string;
+  readonly body: Status;
+
+  constructor(status: number, body: Status, what: string) {
+    const reason = typeof body.reason === 'string' ? body.reason : '';
+    super('STATUS', `${what}: ${status}${reason === '' ? '' : ` ${reason}`}: ${body.message ?? 'no message'}`);
+    this.status = status;
+    this.reason = reason;
+    this.body = body;
+  }
+
+  override get name(): string {
+    return 'StatusError';
+  }
+}
+
+/** From an answer's code and text. A text that is no Status (a proxy's page) becomes the message. */
+export function statusErrorFromAnswer(code: number, text: string, what: string): StatusError {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  return new StatusError(code, isStatus(body) ? body : { message: text.slice(0, 200), code }, what);
+}
+
+export function isStatus(value: unknown): value is Status {
+  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'Status';
+}
+
+/** Reasons apimachinery knows; with one of them the HTTP code is not asked. */
+const KNOWN_REASONS = new Set([
+  'Unauthorized',
+  'Forbidden',
+  'NotFound',
+  'AlreadyExists',
+  'Conflict',
+  'Gone',
+  'Invalid',
+  'ServerTimeout',
+  'Timeout',
+  'TooManyRequests',
+  'BadRequest',
+  'MethodNotAllowed',
+  'NotAcceptable',
+  'RequestEntityTooLarge',
+  'UnsupportedMediaType',
+  'InternalError',
+  'Expired',
+  'ServiceUnavailable',
+]);
+
+function hasReason(error: unknown, reason: string, code: number): error is StatusError {
+  if (!(error instanceof StatusError)) return false;
+  return error.reason === reason || (error.status === code && !KNOWN_REASONS.has(error.reason));
+}
+
+/** Only the reason `Expired`: what lets a paged list fall back to a full one. apimachinery: errors.IsResourceExpired. */
+export function isResourceExpired(error: unknown): boolean {
+  return error instanceof StatusError && error.reason === 'Expired';
+}
+
+/** `Expired` or `Gone`: the version asked for is no longer in the server's window. client-go: reflector.go isExpiredError. */
+export function isExpired(error: unknown): boolean {
+  return isResourceExpired(error) || hasReason(error, 'Gone', 410);
+}
+
+/** apimachinery: errors.IsTooManyRequests, where the code alone is enough. */
+export function isTooManyRequests(error: unknown): boolean {
+  return error instanceof StatusError && (error.reason === 'TooManyRequests' || error.status === 429);
+}
+
+const TOO_LARGE = 'Too large resource version';
+
+/** The three dialects of kube-apiserver before 1.17, to 1.18.5 and since. client-go: reflector.go isTooLargeResourceVersionError. */
+export function isTooLargeResourceVersion(error: unknown): boolean {
+  if (!(error instanceof StatusError)) return false;
+  const { details } = error.body;
+  const causes = Array.isArray(details?.causes) ? details.causes : [];
+  if (causes.some((cause) => cause?.reason === 'ResourceVersionTooLarge')) return true;
+  if (!hasReason(error, 'Timeout', 504) || details === undefined) return false;
+  return causes.some((cause) => cause?.message === TOO_LARGE) || (error.body.message ?? '').includes(TOO_LARGE);
+}

@@ -1,0 +1,217 @@
+/**
+ * The seam to the network: one HTTP exchange, request → status, headers, bytes. A transport retries nothing and decodes
+ * nothing; REST repeats live in rest.ts, framing in frames.ts. Every failure to get an answer, or to get the rest of it,
+ * is a TransportError whose `kind` is all the layers above need to choose their reaction.
+ */
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
+
+/** One request. `path` is absolute and already escaped (`/api/v1/pods`); `query` is not yet escaped. */
+export interface TransportRequest {
+  method: string;
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  /** Ends the exchange at any moment, also while the body is read: both then fail with kind 'aborted'. */
+  signal?: AbortSignal;
+}
+
+/** An answer whose status line has arrived. The body is read once; leaving the iteration early frees the connection. */
+export interface TransportResponse {
+  status: number;
+  headers: { get(name: string): string | null };
+  body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * One HTTP exchange. It retries nothing; retries and their back-off live above it.
+ *
+ * An implementation resolves `request` when status and headers are there, for any status, and rejects with a
+ * {@link TransportError}. Whoever gets a response reads `body` to its end, leaves the iteration, or aborts `signal`:
+ * otherwise the connection stays open.
+ *
+ * @example
+ * const { status, body } = await transport.request({ method: 'GET', path: '/api/v1/namespaces' });
+ */
+export interface Transport {
+  request(request: TransportRequest): Promise<TransportResponse>;
+  /** Closes idle and open connections. */
+  close?(): Promise<void>;
+}
+
+/**
+ * What happened to the connection:
+ * - `refused`: no connection came about (also: the name does not resolve, no route, TLS failed).
+ * - `reset`: there was a connection and it ended before the answer was complete.
+ * - `aborted`: the request's own signal fired.
+ * - `unknown`: the host does not say. It counts as `refused`.
+ */
+export type TransportErrorKind = 'refused' | 'reset' | 'aborted' | 'unknown';
+
+/** No HTTP answer, or not all of it. `cause` is the host's error. Code `TRANSPORT`. */
+export class TransportError extends CapstanError {
+  readonly kind: TransportErrorKind;
+
+  constructor(kind: TransportErrorKind, message: string, options?: { cause?: unknown }) {
+    super('TRANSPORT', message, options);
+    this.kind = kind;
+  }
+
+  override get name(): string {
+    return 'TransportError';
+  }
+}
+
+export interface FetchTransportOptions {
+  /** Sent with every request, such as `authorization`. A header of the request itself wins. */
+  headers?: Record<string, string>;
+  /** The fetch to use, by default the host's. */
+  fetch?: typeof fetch;
+}
+
+/**
+ * A transport over the host's `fetch`: browsers, Deno, Bun, Workers, and Node (where `capstan/client-node` is the better
+ * choice for clusters: fetch there offers no client certificates, and undici ends a body that is silent for 300 s).
+ *
+ * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`
+ * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL
+ * @example
+ * const pods = new ListWatch(fetchTransport('http://localhost:8001'), Pod);
+ */
+export function fetchTransport(server: string, options: FetchTransportOptions = {}): Transport {
+  const base = serverURL(server);
+  const fetchFunction = options.fetch ?? globalThis.fetch;
+  requireFunction('options.fetch', fetchFunction);
+  const common = { ...options.headers };
+
+  return {
+    async request({ method, path, query, headers, body, signal }) {
+      const url = requestURL(base, path, query);
+      let response: Response;
+      try {
+        response = await fetchFunction(url, {
+          method,
+          headers: mergeHeaders(common, headers),
+          body: body as BodyInit | undefined,
+          signal,
+        });
+      } catch (error) {
+        throw transportError(error, signal, `${method} ${url}: no answer`, 'unknown');
+      }
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: readBody(response, signal, `${method} ${url}: the answer ended early`),
+      };
+    },
+  };
+}
+
+/** Without the last slash, so that a path can be appended. */
+function serverURL(server: string): string {
+  const url = typeof server === 'string' && URL.canParse(server) ? new URL(server) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw invalid('server', 'an http or https URL such as "https://10.0.0.1:6443"', server);
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function requestURL(base: string, path: string, query: Record<string, string> | undefined): string {
+  const search = query === undefined ? '' : new URLSearchParams(query).toString();
+  return search === '' ? `${base}${path}` : `${base}${path}?${search}`;
+}
+
+/** Header names are case-insensitive: `Accept` of the request must replace `accept` of the transport, not join it. */
+function mergeHeaders(common: Record<string, string>, own: Record<string, string> | undefined): Headers {
+  const merged = new Headers(common);
+  for (const [name, value] of Object.entries(own ?? {})) merged.set(name, value);
+  return merged;
+}
+
+async function* readBody(
+  response: Response,
+  signal: AbortSignal | undefined,
+  what: string,
+): AsyncGenerator<Uint8Array> {
+  if (response.body === null) return;
+  // A reader instead of `for await` over the stream: not every host's ReadableStream is iterable.
+  const reader = response.body.getReader();
+  let ended = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      yield value;
+    }
+    ended = true;
+  } catch (error) {
+    ended = true;
+    throw transportError(error, signal, what, 'reset');
+  } finally {
+    // The consumer left: give the connection back, and do not wait for the host to confirm it.
+    if (!ended) void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** `otherwise` is the kind when the host's error says nothing: after the headers a failure can only be a lost connection. */
+function transportError(
+  error: unknown,
+  signal: AbortSignal | undefined,
+  what: string,
+  otherwise: TransportErrorKind,
+): TransportError {
+  const kind = signal?.aborted ? 'aborted' : (kindOfHostError(error) ?? otherwise);
+  return new TransportError(kind, `${what} (${kind}): ${innermostMessage(error)}`, { cause: error });
+}
+
+/**
+ * Error codes of libuv and of undici, and the names Bun and Deno use, to the kinds of {@link TransportError}.
+ * `undefined` for an error that carries none of them. Follows `cause`, because fetch wraps the socket's error.
+ */
+export function kindOfHostError(error: unknown): TransportErrorKind | undefined {
+  for (let current = error, depth = 0; isErrorLike(current) && depth < 8; current = current.cause, depth++) {
+    const known = KINDS.get(String(current.code)) ?? KINDS.get(String(current.name));
+    if (known !== undefined) return known;
+    const message = String(current.message);
+    if (/connection refused|dns error|failed to lookup/i.test(message)) return 'refused';
+    if (/connection reset|connection closed|socket hang up|other side closed/i.test(message)) return 'reset';
+  }
+  return undefined;
+}
+
+const KINDS: ReadonlyMap<string, TransportErrorKind> = new Map<string, TransportErrorKind>([
+  ['ECONNREFUSED', 'refused'],
+  ['ENOTFOUND', 'refused'],
+  ['EAI_AGAIN', 'refused'],
+  ['EHOSTUNREACH', 'refused'],
+  ['ENETUNREACH', 'refused'],
+  ['ETIMEDOUT', 'refused'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'refused'],
+  ['ConnectionRefused', 'refused'],
+  ['ECONNRESET', 'reset'],
+  ['EPIPE', 'reset'],
+  ['ECONNABORTED', 'reset'],
+  ['UND_ERR_SOCKET', 'reset'],
+  ['UND_ERR_BODY_TIMEOUT', 'reset'],
+  ['ConnectionClosed', 'reset'],
+  ['ConnectionReset', 'reset'],
+]);
+
+interface ErrorLike {
+  code?: unknown;
+  name?: unknown;
+  message?: unknown;
+  cause?: unknown;
+}
+
+function isErrorLike(value: unknown): value is ErrorLike {
+  return typeof value === 'object' && value !== null;
+}
+
+function innermostMessage(error: unknown): string {
+  let message = String(error);
+  for (let current = error, depth = 0; isErrorLike(current) && depth < 8; current = current.cause, depth++) {
+    if (typeof current.message === 'string' && current.message !== '') message = current.message;
+  }
+  return message;
+}

@@ -1,0 +1,76 @@
+/**
+ * Waiting that ends early: for a clock, for a promise that may never settle, and for a turn of the event loop. Nothing
+ * here leaves a timer, a listener or an unhandled rejection behind.
+ */
+import { type Clock, macrotask } from '../clock.ts';
+import { CapstanError } from '../errors.ts';
+
+/** Resolves after `ms` on the clock or as soon as the signal fires; never rejects. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clock.clearTimer(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.setTimer(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/**
+ * The promise, or a rejection with code ABORTED as soon as the signal fires. `Promise.race` with one long-lived promise
+ * would keep a reaction per call alive until the end.
+ */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(new CapstanError('ABORTED', 'the call was aborted', { cause: signal.reason }));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** A promise and its resolver; resolving again has no effect. */
+export function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/**
+ * How long a batch may hold the event loop before timers and I/O get a turn. Lease renewals and health checks live on
+ * the same thread; at 4 ms their delay stays below what any of their deadlines notices, and the turn itself (some
+ * microseconds) below a percent.
+ */
+const SLICE_MS = 4;
+
+/**
+ * Time slices of one long-running loop: `if (slice.over()) await slice.yield()`. Reads the injected clock, so that under
+ * a fake clock a batch is never cut and tests stay deterministic.
+ */
+export class TimeSlice {
+  readonly #clock: Clock;
+  #end: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#end = clock.now() + SLICE_MS;
+  }
+
+  start(): void {
+    this.#end = this.#clock.now() + SLICE_MS;
+  }
+
+  over(): boolean {
+    return this.#clock.now() >= this.#end;
+  }
+
+  async yield(): Promise<void> {
+    await macrotask();
+    this.start();
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * A transport for the current context of a KubeConfig. It keeps no credential: address, TLS material and headers are
+ * asked of the KubeConfig for every request, so that a rotated token, a renewed certificate or a new answer of an exec
+ * plugin counts from the next request on.
+ */
+import type { Agent as HttpAgent } from 'node:http';
+import type { RequestOptions } from 'node:https';
+import type { Cluster, KubeConfig } from '@kubernetes/client-node';
+import { type Transport, TransportError } from '../cache/transport.ts';
+import { invalid } from '../errors.ts';
+import { messageOf } from './exchange.ts';
+import { type Destination, NodeTransport, serverURL } from './node-transport.ts';
+import { tlsMaterial } from './pool.ts';
+
+/** The two methods of `KubeConfig` that are used; anything that has them will do. */
+export interface KubeConfigLike {
+  getCurrentCluster(): Pick<Cluster, 'server' | 'proxyUrl'> | null;
+  applyToHTTPSOptions(options: RequestOptions): Promise<void>;
+}
+
+/**
+ * A transport to the cluster of the kubeconfig's current context, over pooled node:https connections as in
+ * {@link httpTransport}. Supported is what `KubeConfig.applyToHTTPSOptions` supports: CA, client certificates, bearer
+ * tokens, token files (read again each minute), exec plugins (run again when their credential expires), basic
+ * authentication, impersonation, `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's
+ * own agent is used.
+ *
+ * Credentials are read again for each request; requests that start while a reading is under way share it, so that many
+ * informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones. A
+ * reading that fails is a TransportError of kind 'unknown'.
+ *
+ * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster
+ * @example
+ * const config = new KubeConfig();
+ * config.loadFromDefault();
+ * const transport = kubeConfigTransport(config);
+ */
+export function kubeConfigTransport(config: KubeConfig | KubeConfigLike): Transport {
+  if (typeof config?.applyToHTTPSOptions !== 'function' || typeof config.getCurrentCluster !== 'function') {
+    throw invalid('config', 'a KubeConfig of @kubernetes/client-node', config);
+  }
+  const source: KubeConfigLike = config;
+  clusterOf(source);
+  let reading: Promise<Destination> | undefined;
+  return new NodeTransport(() => {
+    reading ??= readDestination(source).finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  });
+}
+
+async function readDestination(config: KubeConfigLike): Promise<Destination> {
+  const { url, proxied } = clusterOf(config);
+  // client-node's token file authenticator writes into `headers` without looking whether they exist.
+  const options: RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string> } = { headers: {} };
+  try {
+    await config.applyToHTTPSOptions(options);
+  } catch (error) {
+    throw new TransportError('unknown', `reading the kubeconfig's credentials for ${url.origin}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  return {
+    url,
+    tls: tlsMaterial(options),
+    headers: headersOf(options),
+    agent: proxied && typeof options.agent === 'object' ? options.agent : undefined,
+  };
+}
+
+function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean } {
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
+  return { url: serverURL("the cluster's server", cluster.server), proxied: Boolean(cluster.proxyUrl) };
+}
+
+function headersOf(options: RequestOptions & { headers: Record<string, string> }): Record<string, string> {
+  const headers: Record<string, string> = {};
+  // A token file often ends with a line feed, which no header may hold. client-go: transport/token_source.go trims too.
+  for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = String(value).trim();
+  if (typeof options.auth === 'string') {
+    headers.authorization ??= `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  }
+  return headers;
+}

@@ -1,0 +1,220 @@
+/**
+ * The Wasm core: loading, the one hand-written interface of its exports, views of its memory, and what happens when it
+ * traps. It is compiled and instantiated synchronously at first use.
+ *
+ * - Views of the memory are made in one place: a growing memory detaches the old buffer.
+ * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then on every call throws.
+ *   Other instances (each informer cache has its own) go on, and whoever asks for the shared one gets a new one.
+ */
+import { compileCore } from '#core-module';
+import { CapstanError, show } from './errors.ts';
+
+/** What calls answer instead of a slot (assembly/record.ts). */
+export const NOTHING = -1;
+export const NO_MEMORY = -2;
+/** Beside a slot from queueAdd: not ready, as the key is being processed. From delayPop: the slot was given back. */
+export const SLOT_FLAG = 0x40000000;
+/** What queueDoneSlot answers (assembly/queue.ts). */
+export const DONE_UNKNOWN = 0;
+export const DONE_REQUEUED = 2;
+export const DONE_RELEASED = 3;
+/** A state bit of queueState (assembly/record.ts). */
+export const STATE_PROCESSING = 2;
+
+/** Exports of assembly/index.ts. Handles come first and are never 0; slots are dense numbers from 0; times are milliseconds. */
+export interface CoreExports {
+  readonly memory: WebAssembly.Memory;
+  memoryLimit(pages: number): void;
+  memoryPages(): number;
+
+  keysSeed(a: number, b: number, c: number, d: number): void;
+  keysNew(): number;
+  keysFree(table: number): void;
+  keysFind(table: number, key: string): number;
+  keysFindPair(table: number, first: string, second: string): number;
+  keysIntern(table: number, key: string): number;
+  keysInternPair(table: number, first: string, second: string): number;
+  /** A slot whose key the caller keeps. */
+  keysSlotNew(table: number): number;
+  keysRelease(table: number, slot: number): void;
+  keysUsed(table: number): number;
+
+  queueNew(timed: boolean, hostOrder: boolean): number;
+  queueFree(queue: number): void;
+  /** NOTHING: dirty already; NO_MEMORY; else the slot to store the item at, with SLOT_FLAG when the key is being processed. */
+  queueAdd(queue: number, key: string, now: number): number;
+  queueAddPair(queue: number, first: string, second: string, now: number): number;
+  queueAddSlot(queue: number, slot: number, now: number): number;
+  queueGet(queue: number, now: number): number;
+  queueTake(queue: number, slot: number, now: number): number;
+  queueDoneSlot(queue: number, slot: number, now: number): number;
+  queueState(queue: number, slot: number): number;
+  queueLen(queue: number): number;
+  queueProcessing(queue: number): number;
+  queueDepth(queue: number): number;
+  /** Address of f64 counters: adds, -, then two histograms of 14 (sum, 12 buckets, above). */
+  queueStats(queue: number): number;
+  queueLastWait(): number;
+  queueLastWork(): number;
+  queueUnfinished(queue: number, now: number): number;
+  queueLongest(queue: number, now: number): number;
+
+  /** NOTHING: the key had a slot with its item; NO_MEMORY; else the new slot to store the item at. */
+  delayAdd(queue: number, key: string, at: number): number;
+  delayAddPair(queue: number, first: string, second: string, at: number): number;
+  delayAddSlot(queue: number, slot: number, at: number): number;
+  delayNext(queue: number): number;
+  delayAdvance(queue: number, now: number): number;
+  delayPop(queue: number, now: number): number;
+  delayWaiting(queue: number): number;
+
+  /** The count before, or NO_MEMORY. */
+  limiterFail(table: number, key: string): number;
+  limiterFailPair(table: number, first: string, second: string): number;
+  limiterFailSlot(table: number, slot: number): number;
+  /** The slot given back, or NOTHING. */
+  limiterForget(table: number, key: string): number;
+  limiterForgetPair(table: number, first: string, second: string): number;
+  limiterCount(table: number, key: string): number;
+  limiterCountPair(table: number, first: string, second: string): number;
+  limiterCountSlot(table: number, slot: number): number;
+
+  indexNew(): number;
+  indexFree(index: number): void;
+  indexValues(index: number): number;
+  indexBegin(count: number): number;
+  indexPush(index: number, value: number): void;
+  indexAbort(index: number): number;
+  indexCommit(index: number, slot: number): number;
+  indexList(): number;
+  indexSet(index: number, value: number): number;
+  indexSetCount(index: number, value: number): number;
+}
+
+/** For engines without the string builtins. Correct, not fast: there the tables that hash in JS are the default (keys.ts). */
+const stringFunctions = {
+  length: (text: string) => text.length,
+  charCodeAt: (text: string, index: number) => text.charCodeAt(index),
+};
+
+/** Exports that throw: what is left of an instance after a trap or a dispose. */
+function throwing(error: () => CapstanError): CoreExports {
+  const thrower = (): never => {
+    throw error();
+  };
+  return new Proxy({} as CoreExports, { get: () => thrower });
+}
+
+/** Stands for the exports of something that was disposed of. */
+export function disposedExports(what: string): CoreExports {
+  return throwing(
+    () => new CapstanError('DISPOSED', `${what} was used after dispose(): expected a live one; make a new one`),
+  );
+}
+
+let compiled: WebAssembly.Module | undefined;
+let nativeStrings = false;
+let shared: Core | undefined;
+
+function theModule(): WebAssembly.Module {
+  if (compiled === undefined) useModule(compileCore());
+  return compiled as WebAssembly.Module;
+}
+
+function useModule(module: WebAssembly.Module): void {
+  // Whoever compiled it: without `wasm:js-string` among the imports the engine's own string functions are built in.
+  nativeStrings = !WebAssembly.Module.imports(module).some((entry) => entry.module === 'wasm:js-string');
+  compiled = module;
+}
+
+/**
+ * Gives the core a compiled module, for hosts that forbid compiling (else not needed). Before first use.
+ *
+ * @example
+ * import module from 'capstan/core.wasm'; // in a bundler or host that compiles .wasm imports
+ * initCore({ module });
+ */
+export function initCore(options: { module?: WebAssembly.Module } = {}): void {
+  const module = options?.module;
+  if (module === undefined) {
+    theModule();
+    return;
+  }
+  if (!(module instanceof WebAssembly.Module) || !WebAssembly.Module.exports(module).some((e) => e.name === 'queueNew')) {
+    throw new CapstanError('INVALID_ARGUMENT', `"module" expected the compiled capstan/core.wasm, got ${show(module)}`);
+  }
+  if (compiled !== undefined) {
+    throw new CapstanError('ALREADY_STARTED', 'initCore({ module }) expected to come before the first queue or cache, but the core is loaded');
+  }
+  useModule(module);
+}
+
+export class Core {
+  /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
+  x: CoreExports;
+  readonly #memory: WebAssembly.Memory;
+  #words: Uint32Array;
+  #doubles: Float64Array;
+
+  constructor() {
+    let instance: WebAssembly.Instance;
+    try {
+      instance = new WebAssembly.Instance(theModule(), { 'wasm:js-string': stringFunctions });
+    } catch (cause) {
+      if (cause instanceof CapstanError) throw cause;
+      throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', { cause });
+    }
+    this.x = instance.exports as unknown as CoreExports;
+    this.#memory = this.x.memory;
+    this.#words = new Uint32Array(this.#memory.buffer);
+    this.#doubles = new Float64Array(this.#memory.buffer);
+    const [a, b, c, d] = crypto.getRandomValues(new Int32Array(4)) as unknown as [number, number, number, number];
+    this.x.keysSeed(a, b, c, d);
+  }
+
+  /** All memory as u32. Valid until the next call into the core. */
+  words(): Uint32Array {
+    if (this.#words.buffer !== this.#memory.buffer) this.#words = new Uint32Array(this.#memory.buffer);
+    return this.#words;
+  }
+
+  /** All memory as f64. Valid until the next call into the core. */
+  doubles(): Float64Array {
+    if (this.#doubles.buffer !== this.#memory.buffer) this.#doubles = new Float64Array(this.#memory.buffer);
+    return this.#doubles;
+  }
+
+  /** To be thrown in place of what an export threw. */
+  trapped(cause: unknown): unknown {
+    if (cause instanceof CapstanError) return cause;
+    const error = (): CapstanError =>
+      new CapstanError(
+        'POISONED',
+        'the WebAssembly core trapped: its state cannot be trusted, so this instance refuses every further call. This is a bug in capstan; ' +
+          'make a new queue or cache, which gets an instance of its own',
+        { cause },
+      );
+    this.x = throwing(error);
+    if (shared === this) shared = undefined;
+    return error();
+  }
+
+  outOfMemory(): CapstanError {
+    return new CapstanError(
+      'OUT_OF_MEMORY',
+      `the WebAssembly memory cannot grow beyond ${this.#memory.buffer.byteLength} bytes: nothing was changed; dispose of queues and caches that are not needed, or add fewer keys`,
+    );
+  }
+}
+
+/** The instance that queues and limiters live in. */
+export function sharedCore(): Core {
+  shared ??= new Core();
+  return shared;
+}
+
+/** Whether the engine hashes strings without leaving Wasm. */
+export function hasNativeStrings(): boolean {
+  theModule();
+  return nativeStrings;
+}

@@ -1,0 +1,65 @@
+/**
+ * The errors of the package: one base class with a stable `code`, the cause kept, and a message that says what was
+ * expected, what came, and what to do. Nothing here is thrown inside a loop: messages are built on the throw path only.
+ */
+
+/** The codes are stable: programs may switch on them. New ones may be added. */
+export type ErrorCode =
+  | 'INVALID_ARGUMENT' // a value of the wrong type or out of range
+  | 'DISPOSED' // used after dispose()
+  | 'POISONED' // the WebAssembly core trapped earlier; this instance must not be used further
+  | 'OUT_OF_MEMORY' // the core's memory cannot grow; nothing was changed
+  | 'WASM_UNAVAILABLE' // the host forbids or lacks WebAssembly
+  | 'ALREADY_STARTED' // run() or start() a second time
+  | 'STOPPED' // used after it has been stopped
+  | 'UNKNOWN_INDEX' // an index name that was never registered
+  | 'INDEX_EXISTS' // an index name that is registered already
+  | 'INVALID_KEY' // not a namespace/name key
+  | 'TRANSPORT' // no HTTP answer: see TransportError.kind
+  | 'STATUS' // an HTTP answer that reports a failure: see StatusError
+  | 'DECODE' // bytes that are not what the protocol promises
+  | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
+  | 'TIMEOUT' // a bounded call took too long
+  | 'ABORTED' // the caller's signal fired
+  | 'TERMINAL'; // a reconcile error that must not be retried
+
+export class CapstanError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+
+  override get name(): string {
+    return 'CapstanError';
+  }
+}
+
+/** How a value is shown in a message: short, with its type where the text alone would not tell. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}…` : JSON.stringify(value);
+  if (typeof value === 'function') return 'a function';
+  if (value === null || value === undefined || typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  const name = value.constructor?.name;
+  return name && name !== 'Object' ? `an object of class ${name}` : 'an object';
+}
+
+/** `"qps" expected a number > 0, got NaN`. */
+export function invalid(name: string, expected: string, got: unknown): CapstanError {
+  return new CapstanError('INVALID_ARGUMENT', `"${name}" expected ${expected}, got ${show(got)}`);
+}
+
+export function requireFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalid(name, 'a function', value);
+}
+
+/** Any number but NaN; infinities are legal. */
+export function requireNumber(name: string, value: unknown): void {
+  if (typeof value !== 'number' || Number.isNaN(value)) throw invalid(name, 'a number', value);
+}
+
+export function requireInteger(name: string, value: unknown, min: number): void {
+  if (!Number.isSafeInteger(value) || (value as number) < min) throw invalid(name, `an integer >= ${min}`, value);
+}

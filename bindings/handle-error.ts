@@ -1,0 +1,33 @@
+/**
+ * The last place for an error that no caller can receive (a handler that threw, a worker that died): it is reported,
+ * never swallowed, and never stops the machinery. client-go: k8s.io/apimachinery/pkg/util/runtime.HandleError.
+ */
+
+/** `what` says which part met the error, such as `"informer handler"`. */
+export type ErrorHandler = (error: unknown, what: string) => void;
+
+const toConsole: ErrorHandler = (error, what) => console.error(`capstan: ${what}:`, error);
+
+let current: ErrorHandler = toConsole;
+
+/**
+ * Replaces the hook (by default `console.error`) and returns the one that was there before; `undefined` restores the default.
+ *
+ * @example
+ * setErrorHandler((error, what) => logger.error({ err: error }, what));
+ */
+export function setErrorHandler(handler: ErrorHandler | undefined): ErrorHandler {
+  const previous = current;
+  current = handler ?? toConsole;
+  return previous;
+}
+
+/** Reports an error through the hook. A hook that throws is itself reported on the console: this never throws. */
+export function handleError(error: unknown, what: string): void {
+  try {
+    current(error, what);
+  } catch (second) {
+    toConsole(error, what);
+    toConsole(second, 'error handler');
+  }
+}

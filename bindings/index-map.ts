@@ -1,0 +1,77 @@
+/**
+ * An index on the core's maps (assembly/indices.ts): index value → dense set of object slots. Object slots are the
+ * caller's (a KeyTable of the same core); values are any strings.
+ */
+import type { Core } from './core.ts';
+import { CapstanError } from './errors.ts';
+import { type KeyTable, keyTable } from './keys.ts';
+
+const NO_SLOTS = new Uint32Array(0);
+
+export class IndexMap {
+  readonly #core: Core;
+  readonly #handle: number;
+  readonly #keys: KeyTable<string>;
+  readonly #texts: (string | undefined)[] = []; // value by value slot
+
+  constructor(core: Core) {
+    this.#core = core;
+    this.#handle = core.x.indexNew();
+    if (this.#handle === 0) throw core.outOfMemory();
+    this.#keys = keyTable<string>(core, core.x.indexValues(this.#handle), undefined);
+  }
+
+  /** Lists an object under these values and no others; a value named twice counts once. On an error nothing has changed. */
+  set(slot: number, values: readonly string[]): void {
+    const x = this.#core.x;
+    try {
+      if (!x.indexBegin(values.length)) throw this.#core.outOfMemory();
+      for (const value of values) {
+        const valueSlot = this.#keys.intern(value);
+        if (valueSlot < 0) throw this.#core.outOfMemory();
+        this.#texts[valueSlot] = value;
+        x.indexPush(this.#handle, valueSlot);
+      }
+      const given = x.indexCommit(this.#handle, slot);
+      if (given < 0) throw this.#core.outOfMemory();
+      if (given > 0) this.#forget(given);
+    } catch (cause) {
+      if (cause instanceof CapstanError) this.#forget(x.indexAbort(this.#handle));
+      throw this.#core.trapped(cause);
+    }
+  }
+
+  /** Lists an object under no value. */
+  clear(slot: number): void {
+    this.set(slot, []);
+  }
+
+  /** The slots listed under a value, in no order; a view that is valid until the next call into the core. */
+  slots(value: string): Uint32Array {
+    try {
+      const slot = this.#keys.find(value);
+      if (slot < 0) return NO_SLOTS;
+      const start = this.#core.x.indexSet(this.#handle, slot) >>> 2;
+      return this.#core.words().subarray(start, start + this.#core.x.indexSetCount(this.#handle, slot));
+    } catch (cause) {
+      throw this.#core.trapped(cause);
+    }
+  }
+
+  /** The values that have objects, in no order. */
+  values(): string[] {
+    return this.#texts.filter((text) => text !== undefined);
+  }
+
+  dispose(): void {
+    this.#core.x.indexFree(this.#handle);
+  }
+
+  #forget(count: number): void {
+    const start = this.#core.x.indexList() >>> 2;
+    for (const slot of this.#core.words().slice(start, start + count)) {
+      this.#texts[slot] = undefined;
+      this.#keys.released(slot);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * JSON values as the server holds them: parsed once, never mutated, compared by value. Member names come from tenants,
+ * so objects are only ever built through Object.fromEntries or spread, which make `__proto__` an ordinary member.
+ */
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [member: string]: Json | undefined;
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The member as an object; anything else counts as an empty one. */
+export const objectAt = (parent: JsonObject, member: string): JsonObject => {
+  const value = parent[member];
+  return isObject(value) ? value : {};
+};
+
+/** The member as a string; anything else counts as an empty one. */
+export const stringAt = (parent: JsonObject, member: string): string => {
+  const value = parent[member];
+  return typeof value === 'string' ? value : '';
+};
+
+/** All members but one. */
+export function without(object: JsonObject, ...members: string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([member]) => !members.includes(member)));
+}
+
+/** Equality by value; the order of members does not count, and a member that is undefined counts as absent. */
+export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item: Json, at: number) => sameJson(item, b[at]));
+  }
+  const left = a as JsonObject;
+  const right = b as JsonObject;
+  let members = 0;
+  for (const member of Object.keys(left)) {
+    if (left[member] === undefined) continue;
+    if (!Object.hasOwn(right, member) || !sameJson(left[member], right[member])) return false;
+    members++;
+  }
+  for (const member of Object.keys(right)) if (right[member] !== undefined) members--;
+  return members === 0;
+}

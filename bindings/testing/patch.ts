@@ -1,0 +1,133 @@
+/** JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on values that are never mutated: each step makes a new one. */
+import { isObject, type Json, type JsonObject, sameJson } from './json.ts';
+import { badRequest, patchFailed } from './status.ts';
+
+/** Members that are null go, objects merge, anything else replaces. */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch;
+  const members = new Map<string, Json | undefined>(isObject(target) ? Object.entries(target) : []);
+  for (const [member, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) members.delete(member);
+    else members.set(member, mergePatch(members.get(member), value));
+  }
+  return Object.fromEntries(members);
+}
+
+const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
+
+/** Applies the operations in order. 400 for what is no patch, 422 for one that cannot be applied. */
+export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
+  if (!Array.isArray(patch)) {
+    const what = isObject(patch) ? 'object' : typeof patch === 'boolean' ? 'bool' : typeof patch;
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${what} into Go value of type []handlers.jsonPatchOp`);
+  }
+  if (patch.length > MAX_OPERATIONS) {
+    throw badRequest(`The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`);
+  }
+  let result: Json = target;
+  for (const operation of patch) {
+    if (!isObject(operation)) throw patchFailed();
+    result = applyOperation(result, operation);
+  }
+  if (!isObject(result)) throw patchFailed();
+  return result;
+}
+
+/** apiserver: endpoints/handlers/patch.go maxJSONPatchOperations. */
+const MAX_OPERATIONS = 10_000;
+
+function applyOperation(target: Json, operation: JsonObject): Json {
+  const { op, path, from, value } = operation;
+  if (typeof path !== 'string' || !OPERATIONS.some((known) => known === op)) throw patchFailed();
+  const at = pointer(path);
+  if (op === 'remove') return remove(target, at);
+  if (op === 'move' || op === 'copy') {
+    if (typeof from !== 'string') throw patchFailed();
+    const source = pointer(from);
+    const moved = read(target, source);
+    return add(op === 'move' ? remove(target, source) : target, at, moved);
+  }
+  if (op === 'test') {
+    if (!sameJson(readOrNull(target, at), value ?? null)) throw patchFailed();
+    return target;
+  }
+  if (value === undefined) throw patchFailed();
+  if (op === 'replace') {
+    read(target, at);
+    return at.length === 0 ? value : set(target, at, value);
+  }
+  return add(target, at, value);
+}
+
+/** RFC 6901. */
+function pointer(path: string): string[] {
+  if (path === '') return [];
+  if (!path.startsWith('/')) throw patchFailed();
+  return path
+    .slice(1)
+    .split('/')
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function read(target: Json, path: readonly string[]): Json {
+  let value: Json | undefined = target;
+  for (const token of path) {
+    if (Array.isArray(value)) value = value[index(token, value.length - 1)];
+    else if (isObject(value) && Object.hasOwn(value, token)) value = value[token];
+    else throw patchFailed();
+  }
+  if (value === undefined) throw patchFailed();
+  return value;
+}
+
+/** For `test`: a member that is missing equals null, as in the library the real server uses (evanphx/json-patch). */
+function readOrNull(target: Json, path: readonly string[]): Json {
+  const parent = path.length === 0 ? undefined : read(target, path.slice(0, -1));
+  if (isObject(parent) && !Object.hasOwn(parent, path.at(-1) ?? '')) return null;
+  return read(target, path);
+}
+
+function index(token: string, max: number): number {
+  const at = /^(0|[1-9][0-9]*)$/.test(token) ? Number(token) : -1;
+  if (at < 0 || at > max) throw patchFailed();
+  return at;
+}
+
+/** Rebuilds the path down to the last token, where `change` makes the new parent. */
+function rebuild(target: Json, path: readonly string[], change: (parent: Json, token: string) => Json): Json {
+  const [token, ...rest] = path;
+  if (token === undefined) throw patchFailed();
+  if (rest.length === 0) return change(target, token);
+  const below = rebuild(read(target, [token]), rest, change);
+  return set(target, [token], below);
+}
+
+const set = (target: Json, path: readonly string[], value: Json): Json =>
+  rebuild(target, path, (parent, token) => {
+    if (Array.isArray(parent)) return parent.with(index(token, parent.length - 1), value);
+    if (isObject(parent)) return withMember(parent, token, value);
+    throw patchFailed();
+  });
+
+const add = (target: Json, path: readonly string[], value: Json): Json =>
+  path.length === 0
+    ? value
+    : rebuild(target, path, (parent, token) => {
+        if (Array.isArray(parent)) return parent.toSpliced(token === '-' ? parent.length : index(token, parent.length), 0, value);
+        if (isObject(parent)) return withMember(parent, token, value);
+        throw patchFailed();
+      });
+
+const remove = (target: Json, path: readonly string[]): Json =>
+  rebuild(target, path, (parent, token) => {
+    if (Array.isArray(parent)) return parent.toSpliced(index(token, parent.length - 1), 1);
+    if (!isObject(parent) || !Object.hasOwn(parent, token)) throw patchFailed();
+    return Object.fromEntries(Object.entries(parent).filter(([member]) => member !== token));
+  });
+
+/** `__proto__` becomes an ordinary member, as everywhere here. */
+function withMember(parent: JsonObject, member: string, value: Json): JsonObject {
+  const members = new Map(Object.entries(parent));
+  members.set(member, value);
+  return Object.fromEntries(members);
+}

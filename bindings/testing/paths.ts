@@ -1,0 +1,85 @@
+/**
+ * What a URL asks for: a resource path with its scope, name and subresource, a discovery document, or neither. Nothing
+ * is looked up here: any group, version and resource is a legal path.
+ */
+import type { ResourceName } from './registry/kinds.ts';
+
+export interface ResourcePath {
+  type: 'resource';
+  resource: ResourceName;
+  /** '' for a cluster-scoped resource and for all namespaces. */
+  namespace: string;
+  /** '' for the collection. */
+  name: string;
+  /** '' for the object itself. */
+  subresource: string;
+  /** The old form of a watch: `/api/v1/watch/pods`. */
+  watch: boolean;
+}
+
+export type Path =
+  | ResourcePath
+  | { type: 'core-versions' } // /api
+  | { type: 'groups' } // /apis
+  | { type: 'group'; group: string } // /apis/apps
+  | { type: 'resources'; group: string; version: string } // /api/v1, /apis/apps/v1
+  | { type: 'health' | 'version' | 'root' | 'unknown' };
+
+/** @param pathname still escaped, without the query */
+export function parsePath(pathname: string): Path {
+  const parts = split(pathname);
+  if (parts === undefined) return { type: 'unknown' };
+  const [first, second, third] = parts;
+  switch (first) {
+    case undefined:
+      return { type: 'root' };
+    case 'version':
+      return { type: parts.length === 1 ? 'version' : 'unknown' };
+    case 'healthz':
+    case 'livez':
+    case 'readyz':
+      return { type: 'health' };
+    case 'api':
+      if (second === undefined) return { type: 'core-versions' };
+      return inGroup('', second, parts.slice(2));
+    case 'apis':
+      if (second === undefined) return { type: 'groups' };
+      if (third === undefined) return { type: 'group', group: second };
+      return inGroup(second, third, parts.slice(3));
+    default:
+      return { type: 'unknown' };
+  }
+}
+
+/** The parts between slashes, unescaped; a trailing slash counts for nothing. undefined: not a legal escape. */
+function split(pathname: string): string[] | undefined {
+  const parts = pathname.split('/').slice(1);
+  if (parts.at(-1) === '') parts.pop();
+  try {
+    return parts.map((part) => decodeURIComponent(part));
+  } catch {
+    return undefined;
+  }
+}
+
+function inGroup(group: string, version: string, parts: string[]): Path {
+  if (parts.includes('')) return { type: 'unknown' };
+  if (parts.length === 0) return { type: 'resources', group, version };
+  const watch = parts[0] === 'watch' && parts.length > 1;
+  const rest = watch ? parts.slice(1) : parts;
+  const make = (namespace: string, plural: string, name = '', sub: string[] = []): Path => ({
+    type: 'resource',
+    resource: { group, version, plural },
+    namespace,
+    name,
+    subresource: sub.join('/'),
+    watch,
+  });
+  const [first = '', second, third, ...more] = rest;
+  if (first !== 'namespaces') return make('', first, second, rest.slice(2));
+  // /namespaces/x/status is a subresource of the Namespace, /namespaces/x/pods a resource in it.
+  if (third === undefined || (group === '' && (third === 'status' || third === 'finalize') && more.length === 0)) {
+    return make('', first, second, rest.slice(2));
+  }
+  return make(second ?? '', third, more[0], more.slice(1));
+}

@@ -1,0 +1,212 @@
+/**
+ * What is known of each resource: its kind, scope and habits. The built-in ones are a table, so that they behave like a
+ * real kube-apiserver's from the first request; custom ones need no registration: the first object tells the kind and
+ * the scope, or a CustomResourceDefinition does, when one is created. What was learned is never forgotten.
+ *
+ * The status rule: a built-in kind has a status subresource when the real one has; a custom kind has one unless its
+ * CustomResourceDefinition says otherwise. Where there is one, writes to the object leave `status` alone and writes to
+ * `/status` leave everything else alone.
+ */
+import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+
+/** A resource is named by group, version and plural; each version is a store of its own, nothing is converted. */
+export interface ResourceName {
+  group: string;
+  version: string;
+  plural: string;
+}
+
+export interface Kind extends ResourceName {
+  /** 'ConfigMap'; a guess from the plural until `known`. */
+  kind: string;
+  listKind: string;
+  singular: string;
+  shortNames: readonly string[];
+  /** undefined until the first object of a custom resource tells. */
+  namespaced: boolean | undefined;
+  builtIn: boolean;
+  /** The kind is certain: built in, defined by a CustomResourceDefinition, or told by an object. */
+  known: boolean;
+  /** There is a status subresource. */
+  status: boolean;
+  /** Whether `metadata.generation` counts, and what for: built-in kinds count `spec`, custom ones all but metadata and status. */
+  generation: 'spec' | 'all' | 'none';
+  /** An update without resourceVersion is accepted. */
+  unconditional: boolean;
+  /** An update of an object that does not exist creates it. */
+  createOnUpdate: boolean;
+  /** A delete answers with the object instead of a Status. */
+  returnsDeleted: boolean;
+}
+
+/**
+ * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural, flags, short names.
+ * n namespaced · s status subresource · g generation · c update needs a resourceVersion · u an update may create ·
+ * r a delete answers with the object.
+ */
+const BUILT_IN: Record<string, string> = {
+  v1: `
+    ConfigMap configmaps n cm; Endpoints endpoints nu ep; Event events nu ev; LimitRange limitranges nu limits;
+    Namespace namespaces sr ns; Node nodes s no; PersistentVolume persistentvolumes sr pv;
+    PersistentVolumeClaim persistentvolumeclaims nsr pvc; Pod pods nsgr po; PodTemplate podtemplates ngr;
+    ReplicationController replicationcontrollers nsg rc; ResourceQuota resourcequotas nsr quota; Secret secrets n;
+    Service services nsur svc; ServiceAccount serviceaccounts nr sa`,
+  'admissionregistration.k8s.io/v1': `
+    MutatingAdmissionPolicy mutatingadmissionpolicies gc; MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings gc;
+    MutatingWebhookConfiguration mutatingwebhookconfigurations gc;
+    ValidatingAdmissionPolicy validatingadmissionpolicies sgc;
+    ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings gc;
+    ValidatingWebhookConfiguration validatingwebhookconfigurations gc`,
+  'apiextensions.k8s.io/v1': 'CustomResourceDefinition customresourcedefinitions sgc crd,crds',
+  'apiregistration.k8s.io/v1': 'APIService apiservices sc',
+  'apps/v1': `
+    ControllerRevision controllerrevisions n; DaemonSet daemonsets nsg ds; Deployment deployments nsg deploy;
+    ReplicaSet replicasets nsg rs; StatefulSet statefulsets nsg sts`,
+  'autoscaling/v1': 'HorizontalPodAutoscaler horizontalpodautoscalers ns hpa',
+  'autoscaling/v2': 'HorizontalPodAutoscaler horizontalpodautoscalers ns hpa',
+  'batch/v1': 'CronJob cronjobs nsg cj; Job jobs nsg',
+  'certificates.k8s.io/v1': 'CertificateSigningRequest certificatesigningrequests s csr',
+  'coordination.k8s.io/v1': 'Lease leases ncu',
+  'discovery.k8s.io/v1': 'EndpointSlice endpointslices ng',
+  'events.k8s.io/v1': 'Event events nu ev',
+  'flowcontrol.apiserver.k8s.io/v1': `
+    FlowSchema flowschemas sg; PriorityLevelConfiguration prioritylevelconfigurations sg`,
+  'networking.k8s.io/v1': `
+    Ingress ingresses nsg ing; IngressClass ingressclasses g; IPAddress ipaddresses - ip;
+    NetworkPolicy networkpolicies ng netpol; ServiceCIDR servicecidrs s`,
+  'node.k8s.io/v1': 'RuntimeClass runtimeclasses cu',
+  'policy/v1': 'PodDisruptionBudget poddisruptionbudgets nsgc pdb',
+  'rbac.authorization.k8s.io/v1': `
+    ClusterRole clusterroles u; ClusterRoleBinding clusterrolebindings u; Role roles nu; RoleBinding rolebindings nu`,
+  'resource.k8s.io/v1': `
+    DeviceClass deviceclasses gr; ResourceClaim resourceclaims nsr; ResourceClaimTemplate resourceclaimtemplates nr;
+    ResourceSlice resourceslices gr`,
+  'scheduling.k8s.io/v1': 'PriorityClass priorityclasses g pc',
+  'storage.k8s.io/v1': `
+    CSIDriver csidrivers cr; CSINode csinodes cr; CSIStorageCapacity csistoragecapacities nc; StorageClass storageclasses r sc;
+    VolumeAttachment volumeattachments scr; VolumeAttributesClass volumeattributesclasses r vac`,
+};
+
+export const resourceKey = (name: ResourceName): string => `${name.group}/${name.version}/${name.plural}`;
+
+export const apiVersionOf = (name: { group: string; version: string }): string =>
+  name.group === '' ? name.version : `${name.group}/${name.version}`;
+
+/** The group of an apiVersion; 'v1' has none. */
+export function splitApiVersion(apiVersion: string): { group: string; version: string } {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0
+    ? { group: '', version: apiVersion }
+    : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+}
+
+function builtIns(): Kind[] {
+  return Object.entries(BUILT_IN).flatMap(([apiVersion, lines]) =>
+    lines.split(';').map((line) => {
+      const [kind = '', plural = '', flags = '', shortNames] = line.trim().split(/\s+/);
+      const has = (flag: string): boolean => flags.includes(flag);
+      return {
+        ...splitApiVersion(apiVersion),
+        plural,
+        kind,
+        listKind: `${kind}List`,
+        singular: kind.toLowerCase(),
+        shortNames: shortNames?.split(',') ?? [],
+        namespaced: has('n'),
+        builtIn: true,
+        known: true,
+        status: has('s'),
+        generation: has('g') ? 'spec' : 'none',
+        unconditional: !has('c'),
+        createOnUpdate: has('u'),
+        returnsDeleted: has('r'),
+      } satisfies Kind;
+    }),
+  );
+}
+
+/** 'websites' → 'Website', 'policies' → 'Policy': what a kind is called before anybody has said so. */
+function guessSingular(plural: string): string {
+  if (plural.endsWith('ies')) return `${plural.slice(0, -3)}y`;
+  if (/(s|x|z|ch|sh)es$/.test(plural)) return plural.slice(0, -2);
+  return plural.length > 1 && plural.endsWith('s') ? plural.slice(0, -1) : plural;
+}
+
+function guess(name: ResourceName): Kind {
+  const singular = guessSingular(name.plural);
+  const kind = singular.charAt(0).toUpperCase() + singular.slice(1);
+  return {
+    ...name,
+    kind,
+    listKind: `${kind}List`,
+    singular,
+    shortNames: [],
+    namespaced: undefined,
+    builtIn: false,
+    known: false,
+    status: true,
+    generation: 'all',
+    unconditional: false,
+    createOnUpdate: false,
+    returnsDeleted: false,
+  };
+}
+
+/** All kinds of one server. */
+export class Kinds {
+  readonly #byResource = new Map<string, Kind>();
+  readonly #builtInKinds = new Set<string>();
+
+  constructor() {
+    for (const kind of builtIns()) {
+      this.#byResource.set(resourceKey(kind), kind);
+      this.#builtInKinds.add(`${apiVersionOf(kind)}/${kind.kind}`);
+    }
+  }
+
+  /** The resource, built in, learned or guessed. Asking teaches nothing. */
+  get(name: ResourceName): Kind {
+    return this.#byResource.get(resourceKey(name)) ?? guess(name);
+  }
+
+  /** Whether a built-in kind of that name exists, whatever its resource. */
+  isBuiltIn(apiVersion: string, kind: string): boolean {
+    return this.#builtInKinds.has(`${apiVersion}/${kind}`);
+  }
+
+  /** An object was created: its kind and scope are from now on the resource's. */
+  learn(kind: Kind, object: { kind: string; namespaced: boolean }): void {
+    if (kind.known && kind.namespaced !== undefined) return;
+    const named = kind.known ? kind : { ...kind, kind: object.kind, listKind: `${object.kind}List`, known: true };
+    this.#byResource.set(resourceKey(kind), { ...named, namespaced: kind.namespaced ?? object.namespaced });
+  }
+
+  /** A CustomResourceDefinition was written. What it lacks is left as guessed. */
+  define(crd: JsonObject): void {
+    const spec = objectAt(crd, 'spec');
+    const names = objectAt(spec, 'names');
+    const kind = stringAt(names, 'kind');
+    const versions = Array.isArray(spec.versions) ? spec.versions : [];
+    for (const version of versions) {
+      if (!isObject(version) || kind === '') continue;
+      const name = { group: stringAt(spec, 'group'), version: stringAt(version, 'name'), plural: stringAt(names, 'plural') };
+      const shortNames = Array.isArray(names.shortNames) ? names.shortNames.filter((short) => typeof short === 'string') : [];
+      if (this.get(name).builtIn) continue;
+      this.#byResource.set(resourceKey(name), {
+        ...guess(name),
+        kind,
+        listKind: stringAt(names, 'listKind') || `${kind}List`,
+        singular: stringAt(names, 'singular') || kind.toLowerCase(),
+        shortNames,
+        namespaced: stringAt(spec, 'scope') !== 'Cluster',
+        known: true,
+        status: isObject(objectAt(version, 'subresources').status),
+      });
+    }
+  }
+
+  /** All kinds that are built in or were learned, in order of their names. */
+  all(): Kind[] {
+    return [...this.#byResource.values()];
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * `metadata` as the server keeps it: the members it knows, of the types they must have, none of them empty. What a
+ * client may not set (uid, times, generation, managedFields, selfLink) is decided in strategy.ts; here is only the shape.
+ */
+import { isObject, type Json, type JsonObject, stringAt } from '../json.ts';
+import { badRequest, type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';
+import type { Kind } from './kinds.ts';
+import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
+
+const STRINGS = ['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp'];
+const NUMBERS = ['generation', 'deletionGracePeriodSeconds'];
+const MAPS = ['labels', 'annotations'];
+/** The order in which members are kept. */
+const ORDER = [
+  ...['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
+  ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers'],
+];
+
+const goType = (value: Json): string => {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean') return 'bool';
+  return typeof value;
+};
+
+/** The words of Go's JSON decoder, which the real server passes on. */
+const mismatch = (kind: Kind, member: string, value: Json, type: string): Error =>
+  badRequest(
+    `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ` +
+      `json: cannot unmarshal ${goType(value)} into Go struct field ObjectMeta.${member} of type ${type}`,
+  );
+
+/** Known members of the right types, in a fixed order; empty ones and null are dropped, unknown ones ignored. */
+export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject {
+  if (raw === undefined || raw === null) return {};
+  if (!isObject(raw)) throw mismatch(kind, 'metadata', raw, 'v1.ObjectMeta');
+  const members: [string, Json][] = [];
+  for (const member of ORDER) {
+    const value = raw[member];
+    if (value === undefined || value === null) continue;
+    if (STRINGS.includes(member)) {
+      if (typeof value !== 'string') throw mismatch(kind, member, value, member.endsWith('Timestamp') ? 'v1.Time' : 'string');
+      if (value !== '') members.push([member, value]);
+    } else if (NUMBERS.includes(member)) {
+      if (typeof value !== 'number') throw mismatch(kind, member, value, 'int64');
+      members.push([member, value]);
+    } else if (MAPS.includes(member)) {
+      const map = stringMap(kind, member, value);
+      if (Object.keys(map).length > 0) members.push([member, map]);
+    } else {
+      const list = member === 'finalizers' ? stringList(kind, member, value) : objectList(kind, member, value);
+      if (list.length > 0) members.push([member, list]);
+    }
+  }
+  return Object.fromEntries(members);
+}
+
+function stringMap(kind: Kind, member: string, value: Json): JsonObject {
+  if (!isObject(value)) throw mismatch(kind, member, value, 'map[string]string');
+  for (const item of Object.values(value)) {
+    if (typeof item !== 'string' && item !== null && item !== undefined) throw mismatch(kind, member, item, 'string');
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, item ?? '']));
+}
+
+function stringList(kind: Kind, member: string, value: Json): readonly Json[] {
+  if (!Array.isArray(value)) throw mismatch(kind, member, value, '[]string');
+  const wrong = value.find((item: Json) => typeof item !== 'string');
+  if (wrong !== undefined) throw mismatch(kind, member, wrong, 'string');
+  return value;
+}
+
+function objectList(kind: Kind, member: string, value: Json): readonly Json[] {
+  if (!Array.isArray(value)) throw mismatch(kind, member, value, '[]v1.OwnerReference');
+  const wrong = value.find((item: Json) => !isObject(item));
+  if (wrong !== undefined) throw mismatch(kind, member, wrong, 'v1.OwnerReference');
+  return value;
+}
+
+/** Labels, annotations, owner references and finalizers of an object that is created or updated. */
+export function validateMetadata(metadata: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [key, value] of Object.entries(isObject(metadata.labels) ? metadata.labels : {})) {
+    for (const why of qualifiedName(key)) errors.push(fieldInvalid('metadata.labels', key, why));
+    for (const why of labelValue(String(value))) errors.push(fieldInvalid('metadata.labels', value, why));
+  }
+  for (const key of Object.keys(isObject(metadata.annotations) ? metadata.annotations : {})) {
+    for (const why of qualifiedName(key.toLowerCase())) errors.push(fieldInvalid('metadata.annotations', key, why));
+  }
+  const owners = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences : [];
+  for (const owner of owners) if (isObject(owner)) errors.push(...validateOwner(owner));
+  const controllers = owners.filter((owner) => isObject(owner) && owner.controller === true);
+  if (controllers.length > 1) {
+    const [first, second] = controllers.map((owner) => `{${stringAt(owner as JsonObject, 'kind')} ${stringAt(owner as JsonObject, 'name')}}`);
+    const why = `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${second}`;
+    errors.push(fieldInvalid('metadata.ownerReferences', owners, why));
+  }
+  const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
+  for (const finalizer of finalizers) {
+    for (const why of qualifiedName(String(finalizer))) errors.push(fieldInvalid('metadata.finalizers', finalizer, why));
+  }
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    const why = 'finalizer orphan and foregroundDeletion cannot be both set';
+    errors.push(fieldInvalid('metadata.finalizers', finalizers, why));
+  }
+  return errors;
+}
+
+function validateOwner(owner: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const require = (member: string, why: string): void => {
+    const value = stringAt(owner, member);
+    if (value === '') errors.push(fieldInvalid(`metadata.ownerReferences.${member}`, value, why));
+  };
+  require('apiVersion', 'version must not be empty');
+  require('kind', 'must not be empty');
+  require('name', 'must not be empty');
+  require('uid', 'must not be empty');
+  return errors;
+}
+
+/** The name of an object that is created, by the rule of its kind. */
+export function validateName(kind: Kind, name: string): FieldError[] {
+  if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
+  const path = pathSegment(name);
+  const why = path.length > 0 ? path : nameRule(kind)(name);
+  return why.map((message) => fieldInvalid('metadata.name', name, message));
+}
+
+function nameRule(kind: Kind): (name: string) => string[] {
+  if (kind.builtIn && (kind.plural === 'namespaces' || kind.plural === 'services')) return dnsLabel;
+  return kind.builtIn && kind.group === 'rbac.authorization.k8s.io' ? pathSegment : subdomain;
+}
+
+/** What an update must not do to an object's metadata; what it leaves out has been filled in before. */
+export function validateMetadataChange(now: JsonObject, old: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  if (old.deletionTimestamp !== undefined) {
+    const had = Array.isArray(old.finalizers) ? old.finalizers : [];
+    const added = (Array.isArray(now.finalizers) ? now.finalizers : []).filter((finalizer) => !had.includes(finalizer));
+    if (added.length > 0) {
+      const names = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
+      const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${names}}`;
+      errors.push(fieldForbidden('metadata.finalizers', why));
+    }
+  }
+  for (const member of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds']) {
+    if (now[member] === old[member]) continue;
+    errors.push(fieldInvalid(`metadata.${member}`, now[member] ?? null, 'field is immutable'));
+  }
+  return errors;
+}

@@ -1,0 +1,198 @@
+/**
+ * The objects of one resource, the events that led to them, and who watches. Invariants:
+ * - an object that is stored is never mutated; its JSON text is made once, when it is stored;
+ * - versions come from one counter of the whole server and only grow; events lie in order of their version;
+ * - every event with a version above `oldest` is in the history, so a watch from there and a list as of there are exact;
+ * - a watcher is told of an event in the same turn in which it is stored: whoever lists and then watches from the
+ *   list's version sees every later event once.
+ */
+import { type JsonObject, objectAt, stringAt } from '../json.ts';
+
+/** The version counter of a server. */
+export class Versions {
+  current = 0;
+
+  next(): number {
+    return ++this.current;
+  }
+}
+
+/** An object as stored. `key` is `namespace/name`, or the name alone where there is no namespace: etcd's order of keys. */
+export interface Stored {
+  readonly key: string;
+  readonly version: number;
+  readonly object: JsonObject;
+  readonly json: string;
+}
+
+export interface StoreEvent {
+  readonly version: number;
+  readonly key: string;
+  /** What the object was before; undefined when it was created. */
+  readonly old: Stored | undefined;
+  /** What it is now; undefined when it was removed. */
+  readonly now: Stored | undefined;
+}
+
+export type Watcher = (event: StoreEvent) => void;
+
+export const metadataOf = (object: JsonObject): JsonObject => objectAt(object, 'metadata');
+
+export const keyOf = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);
+
+/** The object with its version in `metadata.resourceVersion`; metadata keeps its order of members. */
+export function withVersion(object: JsonObject, version: number): JsonObject {
+  return { ...object, metadata: { ...metadataOf(object), resourceVersion: String(version) } };
+}
+
+export class ResourceStore {
+  readonly #versions: Versions;
+  readonly #historySize: number;
+  readonly #objects = new Map<string, Stored>();
+  readonly #watchers = new Set<Watcher>();
+  /** A ring once it is full: `#first` is where the oldest event lies. */
+  readonly #history: StoreEvent[] = [];
+  #first = 0;
+  #oldest = 0;
+  /** The keys in order, made when a list asks for them. */
+  #sorted: string[] | undefined = [];
+
+  constructor(versions: Versions, historySize: number) {
+    this.#versions = versions;
+    this.#historySize = historySize;
+    // Nothing was ever dropped, so any version is in the history, also those from before the resource was first written.
+    this.#oldest = 0;
+  }
+
+  get(key: string): Stored | undefined {
+    return this.#objects.get(key);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  /** The version up to which the history is gone. Watching from it, or from above it, is exact. */
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  /** Stores a new state of the object under the next version, and tells the watchers. */
+  put(key: string, object: JsonObject): Stored {
+    const version = this.#versions.next();
+    const complete = withVersion(object, version);
+    const stored: Stored = { key, version, object: complete, json: JSON.stringify(complete) };
+    const old = this.#objects.get(key);
+    if (old === undefined) this.#sorted = undefined;
+    this.#objects.set(key, stored);
+    this.#record({ version, key, old, now: stored });
+    return stored;
+  }
+
+  /** Removes the object under the next version; gives its last state with that version, as the DELETED event shows it. */
+  remove(key: string): Stored | undefined {
+    const old = this.#objects.get(key);
+    if (old === undefined) return undefined;
+    const version = this.#versions.next();
+    this.#objects.delete(key);
+    this.#sorted = undefined;
+    this.#record({ version, key, old, now: undefined });
+    const object = withVersion(old.object, version);
+    return { key, version, object, json: JSON.stringify(object) };
+  }
+
+  /** The events after a version, in order. The caller has checked that it is not below `oldest`. */
+  *eventsAfter(version: number): Generator<StoreEvent> {
+    for (let at = this.#after(version); at < this.#history.length; at++) yield this.#event(at);
+  }
+
+  /**
+   * The objects as of a version, in order of their keys, starting at `from`, within a namespace if one is given.
+   * The present is undone event by event, so the cost grows with what happened since and nothing is held for a client
+   * that never comes back for its next page.
+   */
+  asOf(version: number, namespace: string, from: string): Stored[] {
+    const undone = new Map<string, Stored | undefined>();
+    for (let at = this.#history.length - 1, least = this.#after(version); at >= least; at--) {
+      const event = this.#event(at);
+      undone.set(event.key, event.old);
+    }
+    let keys = this.#keys();
+    if (undone.size > 0) {
+      keys = keys.filter((key) => !undone.has(key));
+      for (const [key, stored] of undone) if (stored !== undefined) keys.push(key);
+      keys.sort(compareKeys);
+    }
+    const prefix = namespace === '' ? '' : `${namespace}/`;
+    const found: Stored[] = [];
+    for (let at = lowerBound(keys, from > prefix ? from : prefix); at < keys.length; at++) {
+      const key = keys[at]!;
+      if (!key.startsWith(prefix)) break;
+      const stored = undone.get(key) ?? this.#objects.get(key);
+      if (stored !== undefined) found.push(stored);
+    }
+    return found;
+  }
+
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Forgets all events: every version up to `version` is from now on too old to watch from. */
+  expire(version: number): void {
+    this.#history.length = 0;
+    this.#first = 0;
+    this.#oldest = version;
+  }
+
+  #record(event: StoreEvent): void {
+    if (this.#historySize === 0) {
+      this.#oldest = event.version;
+    } else if (this.#history.length < this.#historySize) {
+      this.#history.push(event);
+    } else {
+      this.#oldest = this.#history[this.#first]!.version;
+      this.#history[this.#first] = event;
+      this.#first = (this.#first + 1) % this.#historySize;
+    }
+    for (const watcher of this.#watchers) watcher(event);
+  }
+
+  #event(at: number): StoreEvent {
+    return this.#history[(this.#first + at) % this.#history.length]!;
+  }
+
+  /** Where the events after a version begin. */
+  #after(version: number): number {
+    let low = 0;
+    let high = this.#history.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#event(middle).version <= version) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #keys(): string[] {
+    this.#sorted ??= [...this.#objects.keys()].sort(compareKeys);
+    return this.#sorted;
+  }
+}
+
+const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function lowerBound(keys: readonly string[], from: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (keys[middle]! < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Namespace and name as `metadata` has them. */
+export const namespaceOf = (object: JsonObject): string => stringAt(metadataOf(object), 'namespace');

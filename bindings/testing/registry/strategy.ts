@@ -1,0 +1,176 @@
+/**
+ * What the server makes of an object that is to be stored: which members the client may set, what the server sets
+ * itself, and what is refused. apiserver: pkg/registry/rest (BeforeCreate, BeforeUpdate) and the kinds' strategies.
+ *
+ * Of built-in kinds this server knows the habits that clients meet (status, generation, a Secret's stringData, initial
+ * phases); it neither fills in defaults nor validates `spec`.
+ */
+import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
+import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
+import { apiVersionOf, type Kind } from './kinds.ts';
+import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
+import { configKey } from './names.ts';
+import { metadataOf } from './store.ts';
+
+/** The subject of errors that speak of a resource: `configmaps "a" not found`. */
+export const ofResource = (kind: Kind, name: string): Subject => ({ group: kind.group, what: kind.plural, name });
+
+/** The subject of errors that speak of a kind: `ConfigMap "a" is invalid`. */
+export const ofKind = (kind: Kind, name: string): Subject => ({ group: kind.group, what: kind.kind, name });
+
+/** The members in the order in which the real server writes them: built-in kinds start with kind, custom ones with apiVersion. */
+export function assemble(kind: Kind, metadata: JsonObject, rest: JsonObject): JsonObject {
+  const head: JsonObject = kind.builtIn
+    ? { kind: kind.kind, apiVersion: apiVersionOf(kind) }
+    : { apiVersion: apiVersionOf(kind), kind: kind.kind };
+  return { ...head, metadata, ...without(rest, 'apiVersion', 'kind', 'metadata') };
+}
+
+/** The status a built-in kind starts with, where it is not an empty one. */
+const FIRST_STATUS: Record<string, JsonObject> = {
+  pods: { phase: 'Pending' },
+  namespaces: { phase: 'Active' },
+  persistentvolumes: { phase: 'Pending' },
+  persistentvolumeclaims: { phase: 'Pending' },
+  services: { loadBalancer: {} },
+  ingresses: { loadBalancer: {} },
+};
+
+/** Which of the kind's objects lose the status that a client creates them with. Nodes register themselves with theirs. */
+const ownsStatus = (kind: Kind): boolean => kind.status && !(kind.builtIn && kind.plural === 'nodes');
+
+/** The object as it is stored first, its metadata complete but for the version. Throws 422 for what is refused. */
+export function forCreate(kind: Kind, object: JsonObject, set: { name: string; uid: string; now: string }): JsonObject {
+  const given = metadataOf(object);
+  const members: Record<string, Json | undefined> = {
+    name: set.name,
+    generateName: given.generateName,
+    namespace: given.namespace,
+    uid: set.uid,
+    resourceVersion: '',
+    generation: kind.generation === 'none' ? undefined : 1,
+    creationTimestamp: set.now,
+    labels: given.labels,
+    annotations: given.annotations,
+    ownerReferences: given.ownerReferences,
+    finalizers: given.finalizers,
+  };
+  if (kind.builtIn && kind.plural === 'namespaces') {
+    members.labels = { ...objectAt(given, 'labels'), 'kubernetes.io/metadata.name': set.name };
+  }
+  const metadata = compact(members);
+  let rest: JsonObject = object;
+  if (ownsStatus(kind)) {
+    rest = without(object, 'status');
+    if (kind.builtIn) rest = { ...rest, status: FIRST_STATUS[kind.plural] ?? {} };
+  }
+  const made = assemble(kind, metadata, settle(kind, rest));
+  refuse(ofKind(kind, set.name), [...validateName(kind, set.name), ...validateMetadata(metadata), ...validateKind(kind, made)]);
+  return made;
+}
+
+/** The object an update or a patch of the main resource leads to; the version is the old one's until it is stored. */
+export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
+  const was = metadataOf(old);
+  const metadata = carryOver(metadataOf(object), was);
+  // A status that is the server's own is kept whatever the client sends.
+  const rest = kind.status ? { ...without(object, 'status'), ...(old.status === undefined ? {} : { status: old.status }) } : object;
+  const settled = settle(kind, rest);
+  const made = assemble(kind, withGeneration(kind, metadata, was, settled, old), settled);
+  const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(metadata), ...validateKind(kind, made)];
+  // The real server runs its metadata checks twice for custom kinds and lists each cause twice.
+  refuse(ofKind(kind, stringAt(was, 'name')), kind.builtIn ? errors : errors.flatMap((error) => [error, error]));
+  return made;
+}
+
+/** A write to `/status`: nothing but the status changes. */
+export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
+  const { status } = object;
+  return assemble(kind, metadataOf(old), { ...without(old, 'status'), ...(status === undefined || status === null ? {} : { status }) });
+}
+
+/** What a client may leave out of an update is taken from the object; what it cannot change is checked afterwards. */
+function carryOver(given: JsonObject, was: JsonObject): JsonObject {
+  return compact({
+    name: given.name ?? was.name,
+    generateName: given.generateName,
+    namespace: given.namespace ?? was.namespace,
+    uid: given.uid ?? was.uid,
+    resourceVersion: was.resourceVersion,
+    generation: was.generation,
+    creationTimestamp: given.creationTimestamp ?? was.creationTimestamp,
+    deletionTimestamp: was.deletionTimestamp ?? given.deletionTimestamp,
+    deletionGracePeriodSeconds: was.deletionGracePeriodSeconds ?? given.deletionGracePeriodSeconds,
+    labels: given.labels,
+    annotations: given.annotations,
+    ownerReferences: given.ownerReferences,
+    finalizers: given.finalizers,
+  });
+}
+
+function withGeneration(kind: Kind, metadata: JsonObject, was: JsonObject, now: JsonObject, old: JsonObject): JsonObject {
+  if (kind.generation === 'none' || typeof was.generation !== 'number') return metadata;
+  const apart = kind.status ? ['apiVersion', 'kind', 'metadata', 'status'] : ['apiVersion', 'kind', 'metadata'];
+  const same =
+    kind.generation === 'spec' ? sameJson(now.spec, old.spec) : sameJson(without(now, ...apart), without(old, ...apart));
+  return same ? metadata : { ...metadata, generation: was.generation + 1 };
+}
+
+/** The object marked for deletion, waiting for these finalizers. */
+export function forDeletion(object: JsonObject, finalizers: readonly string[], now: string): JsonObject {
+  const was = metadataOf(object);
+  const generation = typeof was.generation === 'number' ? was.generation + 1 : undefined;
+  const metadata = compact({
+    ...was,
+    ...(was.deletionTimestamp === undefined ? { deletionTimestamp: now, deletionGracePeriodSeconds: 0, generation } : {}),
+    finalizers,
+  });
+  return { ...object, metadata };
+}
+
+/** Without members that are undefined or empty lists and maps, in the order given. */
+function compact(members: Record<string, Json | undefined>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => {
+      if (value === undefined || value === null) return false;
+      return typeof value !== 'object' || Object.keys(value).length > 0;
+    }),
+  );
+}
+
+function refuse(subject: Subject, errors: FieldError[]): void {
+  if (errors.length > 0) throw invalidObject(subject, errors);
+}
+
+/** What a kind does to its own fields before it is stored: a Secret has a type, and stringData goes into data. */
+function settle(kind: Kind, object: JsonObject): JsonObject {
+  if (!kind.builtIn || kind.group !== '' || kind.plural !== 'secrets') return object;
+  const text = objectAt(object, 'stringData');
+  const data = objectAt(object, 'data');
+  for (const value of Object.values(data)) {
+    if (typeof value === 'string' && !isBase64(value)) {
+      throw badRequest('Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0');
+    }
+  }
+  const encoded = Object.entries(text).map(([key, value]): [string, Json] => [
+    key,
+    Buffer.from(typeof value === 'string' ? value : String(value), 'utf8').toString('base64'),
+  ]);
+  const merged = Object.fromEntries([...Object.entries(data), ...encoded]);
+  return {
+    ...without(object, 'stringData', 'data', 'type'),
+    ...(Object.keys(merged).length > 0 ? { data: merged } : {}),
+    type: stringAt(object, 'type') || 'Opaque',
+  };
+}
+
+const isBase64 = (text: string): boolean => /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);
+
+function validateKind(kind: Kind, object: JsonObject): FieldError[] {
+  if (!kind.builtIn || kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
+  return ['data', 'binaryData'].flatMap((member) => {
+    const data = object[member];
+    const keys = isObject(data) ? Object.keys(data) : [];
+    return keys.flatMap((key) => configKey(key).map((why) => fieldInvalid(`${member}[${key}]`, key, why)));
+  });
+}

@@ -1,0 +1,105 @@
+/**
+ * Delayed adds: client-go util/workqueue/delaying_queue.go over the core's heap (assembly/delay.ts).
+ *
+ * - Never early, on a monotonic clock; the earliest time of a key wins; equal times keep their order.
+ * - One host timer, for the head of the heap and never further away than the heartbeat; it is set exactly while something waits.
+ */
+import { NO_MEMORY, NOTHING, SLOT_FLAG } from '../core.ts';
+import { invalid } from '../errors.ts';
+import { type QueueOptions, WorkQueue } from './queue.ts';
+import { retriesCounter } from './metrics.ts';
+
+/** client-go's maxWait: however far away the next time is, it is looked at again after this long (a host may sleep, clocks may jump). */
+const HEARTBEAT_MS = 10_000;
+
+/**
+ * A work queue with `addAfter`. client-go: `workqueue.TypedDelayingInterface`.
+ *
+ * @example
+ * const queue = new DelayingQueue();
+ * queue.addAfter('default/web', 500); // ready in half a second, unless something adds it earlier still
+ */
+export class DelayingQueue<T = string> extends WorkQueue<T> {
+  readonly #retries: { inc(): void } | undefined;
+  readonly #addEach: boolean; // what becomes due passes through add(), one by one
+  #timer: unknown;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(options: QueueOptions<T> = {}) {
+    super(options);
+    this.#retries = retriesCounter(options.metricsProvider, options.name, this.meter);
+    this.#addEach = this.inner !== undefined || this.order !== undefined || this.meter?.perOperation === true;
+  }
+
+  /**
+   * Adds the item after `ms` milliseconds; at once when that is 0 or less. An item that waits already keeps the earlier of the
+   * two times. An add() meanwhile does not end the wait: the item comes again. After shutDown(): dropped silently.
+   */
+  addAfter(item: T, ms: number): void {
+    if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('ms', 'a number of milliseconds', ms);
+    if (this.inner instanceof DelayingQueue) return this.inner.addAfter(item, ms);
+    if (this.shuttingDown()) return this.add(item); // which drops it, unless the queue is disposed of
+    this.#retries?.inc();
+    if (ms <= 0) return this.add(item);
+    const at = this.clock.now() + ms;
+    let code: number;
+    try {
+      code = this.keys.wait(item, at);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (code >= 0) this.items[code] = item;
+    else if (code === NO_MEMORY) throw this.core.outOfMemory();
+    if (at < this.#timerAt) this.#arm(at);
+  }
+
+  /** @internal */
+  protected override drop(): void {
+    this.#disarm();
+    for (let code = this.#pop(Number.POSITIVE_INFINITY); code !== NOTHING; code = this.#pop(Number.POSITIVE_INFINITY)) this.#forget(code);
+  }
+
+  #arm(at: number): void {
+    if (this.#timer !== undefined) this.clock.clearTimer(this.#timer);
+    const ms = Math.min(at - this.clock.now(), HEARTBEAT_MS);
+    this.#timerAt = this.clock.now() + ms;
+    this.#timer = this.clock.setTimer(() => this.#fire(), ms);
+  }
+
+  #disarm(): void {
+    if (this.#timer !== undefined) this.clock.clearTimer(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.clock.now();
+    let next: number;
+    try {
+      if (this.#addEach) {
+        for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.add(this.#forget(code));
+      } else if (this.core.x.delayAdvance(this.handle, now) > 0) this.serve();
+      next = this.core.x.delayNext(this.handle);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#arm(next);
+  }
+
+  #pop(now: number): number {
+    return this.core.x.delayPop(this.handle, now);
+  }
+
+  /** The item of a wait that has ended; its slot may have been given back. */
+  #forget(code: number): T {
+    const slot = code & ~SLOT_FLAG;
+    const item = this.items[slot] as T;
+    if (slot !== code) {
+      this.items[slot] = undefined;
+      this.keys.released(slot);
+    }
+    return item;
+  }
+}

@@ -1,0 +1,24 @@
+/** `capstan/workqueue`: client-go's util/workqueue. No dependencies, no `node:` imports, no await before use. */
+export { type Clock, FakeClock } from '../clock.ts';
+export { initCore } from '../core.ts';
+export { CapstanError, type ErrorCode } from '../errors.ts';
+export { type ErrorHandler, handleError, setErrorHandler } from '../handle-error.ts';
+export { type Request, requestKey } from '../request.ts';
+export { DelayingQueue } from './delaying-queue.ts';
+export {
+  BucketRateLimiter,
+  defaultControllerRateLimiter,
+  defaultItemBasedRateLimiter,
+  ItemExponentialFailureRateLimiter,
+  ItemFastSlowRateLimiter,
+  type LimiterOptions,
+  MaxOfRateLimiter,
+  type RateLimiter,
+  WithMaxWaitRateLimiter,
+} from './limiters.ts';
+export type { MetricsProvider } from './metrics.ts';
+export { parallelizeUntil } from './parallelize.ts';
+export { PrometheusProvider } from './prometheus.ts';
+export { type Got, type QueueOptions, type QueueOrder, WorkQueue } from './queue.ts';
+export { RateLimitingQueue } from './rate-limiting-queue.ts';
+export { until } from './until.ts';

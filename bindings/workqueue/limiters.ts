@@ -1,0 +1,272 @@
+/**
+ * Rate limiters: client-go util/workqueue/default_rate_limiters.go. A limiter says how long an item waits before it is tried
+ * again. Per-item failures are counted in the core (assembly/limiter.ts), in a table of the limiter's own; the arithmetic is here.
+ * Failures are kept until forget(): a caller that never forgets keeps every key it ever limited, as in client-go.
+ */
+import { type Clock, systemClock } from '../clock.ts';
+import { type Core, NO_MEMORY, sharedCore } from '../core.ts';
+import { invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
+import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+
+/** client-go: `workqueue.TypedRateLimiter`. */
+export interface RateLimiter<T = string> {
+  /** Milliseconds until the item should be tried again. Each call counts as one failure. */
+  when(item: T): number;
+  forget(item: T): void;
+  /** Failures since the item was forgotten. */
+  numRequeues(item: T): number;
+}
+
+export interface LimiterOptions<T> {
+  /** For BucketRateLimiter. Default: the host's monotonic clock. */
+  clock?: Clock;
+  /** As in QueueOptions: needed unless items are strings. */
+  key?: KeyFunction<T>;
+}
+
+const abandoned = new FinalizationRegistry<{ core: Core; handle: number }>(({ core, handle }) => {
+  try {
+    core.x.keysFree(handle);
+  } catch {
+    // A poisoned instance is never used again: there is nothing to give back.
+  }
+});
+
+/** Failures by item. */
+class Failures<T> {
+  readonly #core: Core;
+  readonly #keys: KeyTable<T>;
+
+  constructor(options: LimiterOptions<T> = {}) {
+    if (options.key !== undefined) requireFunction('key', options.key);
+    this.#core = sharedCore();
+    const handle = this.#core.x.keysNew();
+    if (handle === 0) throw this.#core.outOfMemory();
+    this.#keys = keyTable(this.#core, handle, options.key);
+    abandoned.register(this, { core: this.#core, handle });
+  }
+
+  /** Counts a failure and says how many there were before. */
+  add(item: T): number {
+    let before: number;
+    try {
+      before = this.#keys.fail(item);
+    } catch (cause) {
+      throw this.#core.trapped(cause);
+    }
+    if (before < 0) throw this.#core.outOfMemory();
+    return before;
+  }
+
+  count(item: T): number {
+    let count: number;
+    try {
+      count = this.#keys.count(item);
+    } catch (cause) {
+      throw this.#core.trapped(cause);
+    }
+    if (count < 0) throw this.#core.outOfMemory();
+    return count;
+  }
+
+  forget(item: T): void {
+    let slot: number;
+    try {
+      slot = this.#keys.forget(item);
+    } catch (cause) {
+      throw this.#core.trapped(cause);
+    }
+    if (slot === NO_MEMORY) throw this.#core.outOfMemory();
+  }
+}
+
+/**
+ * `base · 2^failures` milliseconds, at most `max`. client-go: `TypedItemExponentialFailureRateLimiter`.
+ *
+ * @example
+ * const limiter = new ItemExponentialFailureRateLimiter(5, 1_000_000);
+ * limiter.when('a'); // 5
+ * limiter.when('a'); // 10
+ */
+export class ItemExponentialFailureRateLimiter<T = string> implements RateLimiter<T> {
+  readonly #base: number;
+  readonly #max: number;
+  readonly #failures: Failures<T>;
+
+  constructor(base: number, max: number, options?: LimiterOptions<T>) {
+    requireNumber('base', base);
+    requireNumber('max', max);
+    this.#base = base;
+    this.#max = max;
+    this.#failures = new Failures(options);
+  }
+
+  when(item: T): number {
+    const failures = this.#failures.add(item);
+    if (this.#base === 0) return Math.min(0, this.#max); // 0 · 2^1024 would be NaN
+    return Math.min(this.#base * 2 ** failures, this.#max);
+  }
+
+  forget(item: T): void {
+    this.#failures.forget(item);
+  }
+
+  numRequeues(item: T): number {
+    return this.#failures.count(item);
+  }
+}
+
+/**
+ * `fast` milliseconds for the first `maxFastAttempts` failures, then `slow`. client-go: `TypedItemFastSlowRateLimiter`.
+ *
+ * @example
+ * new ItemFastSlowRateLimiter(5, 10_000, 3);
+ */
+export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
+  readonly #fast: number;
+  readonly #slow: number;
+  readonly #maxFastAttempts: number;
+  readonly #failures: Failures<T>;
+
+  constructor(fast: number, slow: number, maxFastAttempts: number, options?: LimiterOptions<T>) {
+    requireNumber('fast', fast);
+    requireNumber('slow', slow);
+    requireNumber('maxFastAttempts', maxFastAttempts);
+    this.#fast = fast;
+    this.#slow = slow;
+    this.#maxFastAttempts = maxFastAttempts;
+    this.#failures = new Failures(options);
+  }
+
+  when(item: T): number {
+    return this.#failures.add(item) < this.#maxFastAttempts ? this.#fast : this.#slow;
+  }
+
+  forget(item: T): void {
+    this.#failures.forget(item);
+  }
+
+  numRequeues(item: T): number {
+    return this.#failures.count(item);
+  }
+}
+
+/**
+ * A token bucket for all items together: `qps` per second, bursts of `burst`. client-go: `TypedBucketRateLimiter` over
+ * golang.org/x/time/rate with Reserve: tokens may go into debt, and the debt is the delay (for ever, +Infinity, when `qps` or `burst` is 0
+ * and no token will come). It forgets nothing and counts nothing.
+ *
+ * @example
+ * new BucketRateLimiter(10, 100);
+ */
+export class BucketRateLimiter<T = string> implements RateLimiter<T> {
+  readonly #perMs: number;
+  readonly #burst: number;
+  readonly #clock: Clock;
+  #tokens: number;
+  #last: number;
+
+  constructor(qps: number, burst: number, options?: LimiterOptions<T>) {
+    if (typeof qps !== 'number' || !(qps >= 0)) throw invalid('qps', 'a number >= 0', qps);
+    requireInteger('burst', burst, 0);
+    this.#perMs = qps / 1000;
+    this.#burst = burst;
+    this.#clock = options?.clock ?? systemClock;
+    this.#tokens = burst;
+    this.#last = this.#clock.now();
+  }
+
+  when(_item: T): number {
+    if (this.#perMs === Number.POSITIVE_INFINITY) return 0;
+    if (this.#burst === 0) return Number.POSITIVE_INFINITY; // nothing can ever be reserved
+    const now = this.#clock.now();
+    const elapsed = Math.max(now - this.#last, 0);
+    this.#last = now;
+    this.#tokens = Math.min(this.#tokens + elapsed * this.#perMs, this.#burst) - 1;
+    return this.#tokens < 0 ? -this.#tokens / this.#perMs : 0;
+  }
+
+  forget(_item: T): void {}
+
+  numRequeues(_item: T): number {
+    return 0;
+  }
+}
+
+/**
+ * The longest delay of several limiters; each of them counts the failure. Of none: 0. client-go: `TypedMaxOfRateLimiter`.
+ *
+ * @example
+ * new MaxOfRateLimiter(new ItemExponentialFailureRateLimiter(5, 1_000_000), new BucketRateLimiter(10, 100));
+ */
+export class MaxOfRateLimiter<T = string> implements RateLimiter<T> {
+  readonly #limiters: readonly RateLimiter<T>[];
+
+  constructor(...limiters: RateLimiter<T>[]) {
+    limiters.forEach((limiter, i) => checkLimiter(`limiters[${i}]`, limiter));
+    this.#limiters = limiters;
+  }
+
+  when(item: T): number {
+    let longest = 0;
+    for (const limiter of this.#limiters) longest = Math.max(longest, limiter.when(item));
+    return longest;
+  }
+
+  forget(item: T): void {
+    for (const limiter of this.#limiters) limiter.forget(item);
+  }
+
+  numRequeues(item: T): number {
+    let most = 0;
+    for (const limiter of this.#limiters) most = Math.max(most, limiter.numRequeues(item));
+    return most;
+  }
+}
+
+/**
+ * Another limiter's delay, at most `maxDelay`. client-go: `TypedWithMaxWaitRateLimiter`.
+ *
+ * @example
+ * new WithMaxWaitRateLimiter(defaultControllerRateLimiter(), 60_000);
+ */
+export class WithMaxWaitRateLimiter<T = string> implements RateLimiter<T> {
+  readonly #limiter: RateLimiter<T>;
+  readonly #maxDelay: number;
+
+  constructor(limiter: RateLimiter<T>, maxDelay: number) {
+    checkLimiter('limiter', limiter);
+    requireNumber('maxDelay', maxDelay);
+    this.#limiter = limiter;
+    this.#maxDelay = maxDelay;
+  }
+
+  when(item: T): number {
+    return Math.min(this.#limiter.when(item), this.#maxDelay);
+  }
+
+  forget(item: T): void {
+    this.#limiter.forget(item);
+  }
+
+  numRequeues(item: T): number {
+    return this.#limiter.numRequeues(item);
+  }
+}
+
+export function checkLimiter<T>(name: string, limiter: RateLimiter<T>): void {
+  for (const method of ['when', 'forget', 'numRequeues'] as const) requireFunction(`${name}.${method}`, limiter?.[method]);
+}
+
+/** client-go's `DefaultTypedControllerRateLimiter`: 5 ms doubling to 1000 s per item, and 10 a second with bursts of 100 for all together. */
+export function defaultControllerRateLimiter<T = string>(options?: LimiterOptions<T>): RateLimiter<T> {
+  return new MaxOfRateLimiter<T>(
+    new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, options),
+    new BucketRateLimiter<T>(10, 100, options),
+  );
+}
+
+/** client-go's `DefaultTypedItemBasedRateLimiter`: 1 ms doubling to 1000 s per item. */
+export function defaultItemBasedRateLimiter<T = string>(options?: LimiterOptions<T>): RateLimiter<T> {
+  return new ItemExponentialFailureRateLimiter<T>(1, 1_000_000, options);
+}

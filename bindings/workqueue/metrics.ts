@@ -1,0 +1,212 @@
+/**
+ * client-go's seven queue metrics. Two ways, one set of figures:
+ *
+ * - a user's MetricsProvider is called at each operation, as in client-go util/workqueue/metrics.go;
+ * - a provider with the `readsCore` method (PrometheusProvider) gets a source and reads the core's counters at scrape time.
+ *
+ * Depth follows client-go: a key counts from the moment it is to be handed out, also while it is still being processed.
+ */
+import type { Clock } from '../clock.ts';
+import type { Core } from '../core.ts';
+import { requireFunction } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+
+interface Metric {
+  inc(): void;
+  dec(): void;
+  set(value: number): void;
+  observe(value: number): void;
+}
+
+/** client-go's `workqueue.MetricsProvider`. Durations are in seconds, as the metrics' names say. */
+export interface MetricsProvider {
+  newDepthMetric(name: string): Pick<Metric, 'inc' | 'dec'>;
+  newAddsMetric(name: string): Pick<Metric, 'inc'>;
+  newLatencyMetric(name: string): Pick<Metric, 'observe'>;
+  newWorkDurationMetric(name: string): Pick<Metric, 'observe'>;
+  newUnfinishedWorkSecondsMetric(name: string): Pick<Metric, 'set'>;
+  newLongestRunningProcessorSecondsMetric(name: string): Pick<Metric, 'set'>;
+  newRetriesMetric(name: string): Pick<Metric, 'inc'>;
+}
+
+/** Bounds of the buckets that the core counts in seconds: component-base's ten and controller-runtime's twelve share them. */
+export const DURATION_BUCKETS: readonly number[] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000];
+
+export interface Histogram {
+  sum: number;
+  /** Per bucket, not cumulative; the last one counts what is above every bound. */
+  counts: ArrayLike<number>;
+}
+
+/** The figures of one queue at the moment of the call. */
+export interface QueueSource {
+  readonly name: string;
+  depth(): number;
+  adds(): number;
+  retries(): number;
+  queueSeconds(): Histogram;
+  workSeconds(): Histogram;
+  unfinishedSeconds(): number;
+  longestSeconds(): number;
+}
+
+/** A provider that reads sources instead of being called. The function it returns ends that. */
+export const readsCore: unique symbol = Symbol('capstan.readsCore');
+export interface ReadingProvider extends MetricsProvider {
+  [readsCore](source: QueueSource): () => void;
+}
+
+/** What a queue calls. `perOperation`: it must hear of every single operation. */
+export interface QueueMeter {
+  readonly perOperation: boolean;
+  added(): void;
+  got(waitSeconds: number): void;
+  done(workSeconds: number): void;
+  retried(): void;
+  stop(): void;
+  dispose(): void;
+}
+
+const UNFINISHED_WORK_PERIOD_MS = 500;
+const METHODS = [
+  'newDepthMetric',
+  'newAddsMetric',
+  'newLatencyMetric',
+  'newWorkDurationMetric',
+  'newUnfinishedWorkSecondsMetric',
+  'newLongestRunningProcessorSecondsMetric',
+  'newRetriesMetric',
+] as const;
+
+export function meterFor(provider: MetricsProvider, name: string, core: Core, handle: number, clock: Clock): QueueMeter {
+  for (const method of METHODS) requireFunction(`metricsProvider.${method}`, provider[method]);
+  if (readsCore in provider) return new ReadMeter(provider as ReadingProvider, name, core, handle, clock);
+  return new CallingMeter(provider, name, core, handle, clock);
+}
+
+/** Counts retries, which the core does not see when a queue wraps another. */
+export function retriesCounter(
+  provider: MetricsProvider | undefined,
+  name: string | undefined,
+  meter: QueueMeter | undefined,
+): { inc(): void } | undefined {
+  if (meter !== undefined) return { inc: () => meter.retried() };
+  return provider === undefined || !name ? undefined : provider.newRetriesMetric(name);
+}
+
+class ReadMeter implements QueueMeter {
+  readonly perOperation = false;
+  readonly dispose: () => void;
+  #retries = 0;
+
+  constructor(provider: ReadingProvider, name: string, core: Core, handle: number, clock: Clock) {
+    // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is above.
+    const histogram = (first: number): Histogram => {
+      const start = (core.x.queueStats(handle) >>> 3) + first;
+      const values = core.doubles().slice(start, start + 14);
+      return { sum: values[0] as number, counts: values.subarray(1) };
+    };
+    this.dispose = provider[readsCore]({
+      name,
+      depth: () => core.x.queueDepth(handle),
+      adds: () => core.doubles()[core.x.queueStats(handle) >>> 3] as number,
+      retries: () => this.#retries,
+      queueSeconds: () => histogram(2),
+      workSeconds: () => histogram(16),
+      unfinishedSeconds: () => core.x.queueUnfinished(handle, clock.now()),
+      longestSeconds: () => core.x.queueLongest(handle, clock.now()),
+    });
+  }
+
+  added(): void {}
+  got(): void {}
+  done(): void {}
+  stop(): void {}
+
+  retried(): void {
+    this.#retries++;
+  }
+}
+
+/** Calls a user's metrics. One that throws is reported and costs nothing else: the operation goes on. */
+class CallingMeter implements QueueMeter {
+  readonly perOperation = true;
+  readonly #metrics;
+  readonly #clock: Clock;
+  readonly #unfinished: (now: number) => number;
+  readonly #longest: (now: number) => number;
+  #processing = 0;
+  #stopped = false;
+  #timer: unknown;
+
+  constructor(provider: MetricsProvider, name: string, core: Core, handle: number, clock: Clock) {
+    this.#metrics = {
+      depth: provider.newDepthMetric(name),
+      adds: provider.newAddsMetric(name),
+      latency: provider.newLatencyMetric(name),
+      work: provider.newWorkDurationMetric(name),
+      unfinished: provider.newUnfinishedWorkSecondsMetric(name),
+      longest: provider.newLongestRunningProcessorSecondsMetric(name),
+      retries: provider.newRetriesMetric(name),
+    };
+    this.#clock = clock;
+    this.#unfinished = (now) => core.x.queueUnfinished(handle, now);
+    this.#longest = (now) => core.x.queueLongest(handle, now);
+  }
+
+  added(): void {
+    this.#call(() => {
+      this.#metrics.adds.inc();
+      this.#metrics.depth.inc();
+    });
+  }
+
+  got(waitSeconds: number): void {
+    this.#call(() => {
+      this.#metrics.depth.dec();
+      this.#metrics.latency.observe(waitSeconds);
+    });
+    this.#processing++;
+    this.#tickLater();
+  }
+
+  done(workSeconds: number): void {
+    this.#processing--;
+    this.#call(() => this.#metrics.work.observe(workSeconds));
+  }
+
+  retried(): void {
+    this.#call(() => this.#metrics.retries.inc());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#clock.clearTimer(this.#timer);
+  }
+
+  dispose(): void {
+    this.stop();
+  }
+
+  /** client-go ticks for ever; here only while something is processed, and once more to say 0, so that no timer outlives the work. */
+  #tickLater(): void {
+    if (this.#stopped) return;
+    this.#timer ??= this.#clock.setTimer(() => {
+      this.#timer = undefined;
+      const now = this.#clock.now();
+      this.#call(() => {
+        this.#metrics.unfinished.set(this.#unfinished(now));
+        this.#metrics.longest.set(this.#longest(now));
+      });
+      if (this.#processing > 0) this.#tickLater();
+    }, UNFINISHED_WORK_PERIOD_MS);
+  }
+
+  #call(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      handleError(error, 'metrics provider');
+    }
+  }
+}

@@ -1,0 +1,422 @@
+/**
+ * The work queue: client-go util/workqueue/queue.go over the Wasm core (assembly/queue.ts).
+ *
+ * - Fair: first come, first served. Stingy: a key that is added many times before it is handed out is handed out once.
+ * - A key is never handed out twice at once: added while it is processed, it comes back once, after done().
+ * - A waiting get() is never woken for nothing and no wake-up is lost: whoever makes a key ready hands it out at once to
+ *   the get() that has waited longest.
+ * - The core keeps keys and their states, JS keeps the items: `items[slot]` is set exactly while the slot is in use.
+ */
+import { type Clock, systemClock } from '../clock.ts';
+import {
+  type Core,
+  disposedExports,
+  DONE_REQUEUED,
+  DONE_RELEASED,
+  DONE_UNKNOWN,
+  NOTHING,
+  SLOT_FLAG,
+  STATE_PROCESSING,
+  sharedCore,
+} from '../core.ts';
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import { type MetricsProvider, meterFor, type QueueMeter } from './metrics.ts';
+
+/**
+ * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most once.
+ * `touch` is called for a key that is in it and is added again; `pop` only when `len()` is above 0.
+ */
+export interface QueueOrder<T> {
+  touch(item: T): void;
+  push(item: T): void;
+  len(): number;
+  pop(): T;
+}
+
+export interface QueueOptions<T> {
+  /** Names the queue in metrics; without a name it has none. */
+  name?: string;
+  /** Default: the host's monotonic clock. */
+  clock?: Clock;
+  metricsProvider?: MetricsProvider;
+  /** What makes two items the same. Needed unless items are strings; pass `requestKey` for requests. */
+  key?: KeyFunction<T>;
+  /** Default: first in, first out. */
+  queue?: QueueOrder<T>;
+  /** Wrap this queue instead of having one: delays, limits and failures are added to it. */
+  inner?: WorkQueue<T>;
+}
+
+/** What get() gives: an item, or the news that the queue has shut down and is empty. */
+export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
+
+interface Waiter<T> {
+  resolve(got: Got<T>): void;
+  stopListening(): void;
+}
+
+interface Drain {
+  resolve(): void;
+  stopListening(): void;
+}
+
+/** A queue that nobody can reach any more gives its memory in the core back. dispose() does so at once. */
+const abandoned = new FinalizationRegistry<{ core: Core; handle: number }>(({ core, handle }) => {
+  try {
+    core.x.queueFree(handle);
+  } catch {
+    // A poisoned instance is never used again: there is nothing to give back.
+  }
+});
+
+const disposed = { x: disposedExports('the queue') };
+
+/**
+ * A de-duplicating queue for workers that must not process a key twice at once.
+ *
+ * client-go: `workqueue.TypedInterface`. Items are strings unless `key` is given; any string is a key.
+ * Errors (CapstanError): INVALID_ARGUMENT, OUT_OF_MEMORY (nothing was changed), DISPOSED, POISONED, ABORTED (get with a signal).
+ *
+ * @example
+ * const queue = new WorkQueue();
+ * queue.add('default/web');
+ * for await (const key of queue) {
+ *   try {
+ *     console.log(key);
+ *   } finally {
+ *     queue.done(key);
+ *     queue.shutDown();
+ *   }
+ * }
+ */
+export class WorkQueue<T = string> implements AsyncIterable<T> {
+  /** @internal */
+  protected readonly clock: Clock;
+  /** @internal The queue that this one wraps; then the handle below only serves what a subclass adds. */
+  protected readonly inner: WorkQueue<T> | undefined;
+  /** @internal */
+  protected core: Pick<Core, 'x' | 'trapped' | 'outOfMemory'>;
+  /** @internal */
+  protected readonly handle: number;
+  /** @internal */
+  protected readonly keys: KeyTable<T>;
+  /** @internal By slot. */
+  protected readonly items: (T | undefined)[] = [];
+  /** @internal Set when a user's metrics provider wants to hear of each operation. */
+  protected readonly meter: QueueMeter | undefined;
+  /** @internal Set when something but the core's own FIFO decides on the order. */
+  protected readonly order: QueueOrder<T> | undefined;
+  /** @internal */
+  protected stopped = false;
+
+  readonly #key: KeyFunction<T> | undefined;
+  readonly #timed: boolean; // whether the core wants the time at each operation
+  readonly #waiters = new Set<Waiter<T>>(); // not empty only while nothing is ready
+  #drains: Drain[] = []; // in the order in which client-go's condition variable would wake them
+  #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
+  #lastSlot = NOTHING;
+
+  declare [Symbol.dispose]: () => void;
+
+  constructor(options: QueueOptions<T> = {}) {
+    const { name = '', clock, metricsProvider, key, queue: order, inner } = checkOptions(options);
+    this.inner = inner;
+    this.clock = clock ?? inner?.clock ?? systemClock;
+    this.order = order;
+    this.#key = key ?? (inner === undefined ? undefined : inner.#key);
+    const core = sharedCore();
+    this.core = core;
+    const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
+    try {
+      this.handle = core.x.queueNew(metered, order !== undefined);
+    } catch (cause) {
+      throw core.trapped(cause);
+    }
+    if (this.handle === 0) throw core.outOfMemory();
+    this.keys = keyTable(core, this.handle, this.#key);
+    abandoned.register(this, { core, handle: this.handle }, this);
+    this.#timed = metered;
+    if (metered) this.meter = meterFor(metricsProvider, name, core, this.handle, this.clock);
+  }
+
+  /**
+   * Adds an item. Already waiting to be handed out: no effect (the order's `touch` is called). Being processed: it is
+   * handed out again after done(). After shutDown(): dropped silently, as in client-go.
+   */
+  add(item: T): void {
+    if (this.inner !== undefined) return this.inner.add(item);
+    if (this.stopped) return this.#checkAlive();
+    let code: number;
+    try {
+      code = this.keys.add(item, this.#timed ? this.clock.now() : 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (code >= 0) this.added(item, code);
+    else if (code !== NOTHING) throw this.core.outOfMemory();
+    else if (this.order !== undefined) this.#touch(item);
+  }
+
+  /** How many items are ready to be handed out. */
+  len(): number {
+    if (this.inner !== undefined) return this.inner.len();
+    return this.order === undefined ? this.core.x.queueLen(this.handle) : this.order.len();
+  }
+
+  /**
+   * The next item, or the news of the shutdown; waits while there is neither. Hand the item back with done().
+   * A signal that fires while waiting rejects with ABORTED; no item is lost by that.
+   */
+  get(options?: { signal?: AbortSignal }): Promise<Got<T>> {
+    if (this.inner !== undefined) return this.inner.get(options);
+    const signal = options?.signal;
+    if (signal?.aborted) return Promise.reject(aborted('get()', signal));
+    let item: T | undefined;
+    try {
+      item = this.tryGet();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (item !== undefined) return Promise.resolve({ item, shutdown: false });
+    if (this.stopped) return Promise.resolve({ item: undefined, shutdown: true });
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#waiters.delete(waiter);
+        reject(aborted('get()', signal as AbortSignal));
+      };
+      const waiter: Waiter<T> = { resolve, stopListening: () => signal?.removeEventListener('abort', onAbort) };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** The next item, or `undefined` when none is ready now. Hand it back with done(). */
+  tryGet(): T | undefined {
+    if (this.inner !== undefined) return this.inner.tryGet();
+    let slot: number;
+    try {
+      const now = this.#timed ? this.clock.now() : 0;
+      slot = this.order === undefined ? this.core.x.queueGet(this.handle, now) : this.#takeNext(this.order, now);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (slot < 0) return undefined;
+    const item = this.items[slot] as T;
+    this.#lastItem = item;
+    this.#lastSlot = slot;
+    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait());
+    return item;
+  }
+
+  /** Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not being processed: no effect. */
+  done(item: T): void {
+    if (this.inner !== undefined) return this.inner.done(item);
+    let slot: number;
+    let outcome: number;
+    try {
+      if (item === this.#lastItem) slot = this.#lastSlot;
+      else {
+        slot = this.keys.find(item);
+        if (slot === NOTHING) return;
+        if (slot < 0) throw this.core.outOfMemory();
+      }
+      if (slot === this.#lastSlot) {
+        this.#lastItem = undefined;
+        this.#lastSlot = NOTHING;
+      }
+      outcome = this.core.x.queueDoneSlot(this.handle, slot, this.#timed ? this.clock.now() : 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (outcome === DONE_UNKNOWN) return;
+    if (this.meter !== undefined) this.meter.done(this.core.x.queueLastWork());
+    if (outcome === DONE_RELEASED) {
+      this.items[slot] = undefined;
+      this.keys.released(slot);
+    } else if (outcome === DONE_REQUEUED) {
+      if (this.order !== undefined) this.order.push(this.items[slot] as T);
+      if (this.#waiters.size > 0) this.serve();
+    }
+    if (this.#drains.length > 0) this.#signalDrain(outcome === DONE_REQUEUED);
+  }
+
+  /**
+   * Takes no more items; those that are ready are still handed out, then get() reports the shutdown. What waits for a delay
+   * is dropped. Ends a shutDownWithDrain() that is under way. Again: no effect.
+   */
+  shutDown(): void {
+    this.#stop();
+    for (const drain of this.#drains) {
+      drain.stopListening();
+      drain.resolve();
+    }
+    this.#drains = [];
+    this.inner?.shutDown();
+  }
+
+  /**
+   * Like shutDown(), and resolves when nothing is being processed. As in client-go it does not wait for items that are ready,
+   * and may resolve although the last item done became ready again; of two drains one done() wakes only the later, and a
+   * shutDown() ends both. A signal that fires meanwhile rejects with ABORTED; the queue stays shut down.
+   */
+  shutDownWithDrain(options?: { signal?: AbortSignal }): Promise<void> {
+    if (this.inner !== undefined) {
+      this.#stop();
+      return this.inner.shutDownWithDrain(options);
+    }
+    const signal = options?.signal;
+    try {
+      this.#stop();
+      if (this.#processing() === 0) return Promise.resolve();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (signal?.aborted) return Promise.reject(aborted('shutDownWithDrain()', signal));
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#drains = this.#drains.filter((other) => other !== drain);
+        reject(aborted('shutDownWithDrain()', signal as AbortSignal));
+      };
+      const drain: Drain = { resolve, stopListening: () => signal?.removeEventListener('abort', onAbort) };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      // It begins with a broadcast: the drains that waited wake, find keys in processing and wait again, behind this one.
+      this.#drains.unshift(drain);
+    });
+  }
+
+  shuttingDown(): boolean {
+    if (this.inner !== undefined) return this.inner.shuttingDown();
+    return this.stopped;
+  }
+
+  /** Items as they become ready; ends at shutdown. Never calls done(): the loop's body does. */
+  async *[Symbol.asyncIterator](): AsyncIterator<T> {
+    for (let got = await this.get(); !got.shutdown; got = await this.get()) yield got.item;
+  }
+
+  /** Shuts down and gives the memory back. Every later call is a CapstanError DISPOSED, except a second dispose(). */
+  dispose(): void {
+    if (this.core === (disposed as unknown)) return;
+    this.shutDown();
+    this.meter?.dispose();
+    abandoned.unregister(this);
+    const core = this.core;
+    this.core = disposed as unknown as Core;
+    this.items.length = 0;
+    this.#lastItem = undefined;
+    try {
+      core.x.queueFree(this.handle);
+    } catch {
+      // Poisoned: there is nothing to give back.
+    }
+  }
+
+  /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
+  protected added(item: T, code: number): void {
+    const slot = code & ~SLOT_FLAG;
+    this.items[slot] = item;
+    this.meter?.added();
+    if (slot !== code) return;
+    if (this.order !== undefined) this.order.push(item);
+    if (this.#waiters.size > 0) this.serve();
+  }
+
+  /** @internal Hands out what is ready to the gets that wait. */
+  protected serve(): void {
+    for (const waiter of this.#waiters) {
+      const item = this.tryGet();
+      if (item === undefined) return;
+      this.#waiters.delete(waiter);
+      waiter.stopListening();
+      waiter.resolve({ item, shutdown: false });
+    }
+  }
+
+  /** @internal What a subclass must drop when the queue shuts down. */
+  protected drop(): void {}
+
+  #stop(): void {
+    this.#checkAlive();
+    if (this.stopped) return;
+    this.stopped = true;
+    this.meter?.stop();
+    this.drop();
+    for (const waiter of this.#waiters) {
+      waiter.stopListening();
+      waiter.resolve({ item: undefined, shutdown: true });
+    }
+    this.#waiters.clear();
+  }
+
+  /** Throws when disposed of or poisoned. */
+  #checkAlive(): void {
+    this.core.x.memoryPages();
+  }
+
+  #processing(): number {
+    return this.core.x.queueProcessing(this.handle);
+  }
+
+  /** client-go signals one waiter when a key is queued again or when none is left in processing; a drain that still sees some waits again. */
+  #signalDrain(requeued: boolean): void {
+    const processing = this.#processing();
+    if (!requeued && processing > 0) return;
+    const first = this.#drains.shift() as Drain;
+    if (processing > 0) {
+      this.#drains.push(first);
+      return;
+    }
+    first.stopListening();
+    first.resolve();
+  }
+
+  #touch(item: T): void {
+    const slot = this.keys.find(item);
+    if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_PROCESSING) === 0) this.order?.touch(item);
+  }
+
+  /** The slot of the item that the user's order has chosen. */
+  #takeNext(order: QueueOrder<T>, now: number): number {
+    if (order.len() === 0) return NOTHING;
+    const item = order.pop();
+    const slot = this.keys.find(item);
+    if (slot < 0 || !this.core.x.queueTake(this.handle, slot, now)) {
+      throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
+    }
+    return slot;
+  }
+}
+
+if (Symbol.dispose !== undefined) {
+  Object.defineProperty(WorkQueue.prototype, Symbol.dispose, {
+    value(this: WorkQueue<unknown>) {
+      this.dispose();
+    },
+    writable: true,
+    configurable: true,
+  });
+}
+
+function aborted(call: string, signal: AbortSignal): CapstanError {
+  return new CapstanError('ABORTED', `${call} was ended by its signal`, { cause: signal.reason });
+}
+
+function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
+  if (typeof options !== 'object' || options === null) throw invalid('options', 'an object', options);
+  const { name, clock, metricsProvider, key, queue, inner } = options;
+  if (name !== undefined && typeof name !== 'string') throw invalid('name', 'a string', name);
+  if (key !== undefined) requireFunction('key', key);
+  if (clock !== undefined) {
+    for (const method of ['now', 'setTimer', 'clearTimer'] as const) requireFunction(`clock.${method}`, clock[method]);
+  }
+  if (queue !== undefined) {
+    for (const method of ['touch', 'push', 'len', 'pop'] as const) requireFunction(`queue.${method}`, queue[method]);
+  }
+  if (inner !== undefined && !(inner instanceof WorkQueue)) throw invalid('inner', 'a WorkQueue', inner);
+  if (inner !== undefined && queue !== undefined) throw invalid('queue', 'no order beside "inner", which has its own', queue);
+  if (metricsProvider !== undefined && (typeof metricsProvider !== 'object' || metricsProvider === null)) {
+    throw invalid('metricsProvider', 'a MetricsProvider', metricsProvider);
+  }
+  return options;
+}

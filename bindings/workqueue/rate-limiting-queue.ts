@@ -1,0 +1,40 @@
+/** A delaying queue whose delays come from a limiter: client-go util/workqueue/rate_limiting_queue.go. Adds three verbs and no state. */
+import { DelayingQueue } from './delaying-queue.ts';
+import { checkLimiter, defaultControllerRateLimiter, type RateLimiter } from './limiters.ts';
+import type { QueueOptions } from './queue.ts';
+
+/**
+ * A delaying queue with `addRateLimited`. client-go: `workqueue.TypedRateLimitingInterface`.
+ *
+ * The limiter defaults to `defaultControllerRateLimiter`. A limiter that is passed in must know the same keys: give it the
+ * queue's `key` when items are not strings.
+ *
+ * @example
+ * const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(5, 1_000_000));
+ * queue.addRateLimited('default/web'); // after 5 ms, then 10, 20, …
+ * queue.forget('default/web'); // it worked: the next failure starts at 5 ms
+ */
+export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
+  readonly #limiter: RateLimiter<T>;
+
+  constructor(limiter?: RateLimiter<T>, options: QueueOptions<T> = {}) {
+    super(options);
+    if (limiter !== undefined) checkLimiter('limiter', limiter);
+    this.#limiter = limiter ?? defaultControllerRateLimiter({ key: options.key, clock: options.clock });
+  }
+
+  /** Adds the item when the limiter says so: each call counts as one failure of the item. */
+  addRateLimited(item: T): void {
+    this.addAfter(item, this.#limiter.when(item));
+  }
+
+  /** The item is through, with success or for good: its failures are forgotten. It is still processed until done(). */
+  forget(item: T): void {
+    this.#limiter.forget(item);
+  }
+
+  /** How often the item has been added by addRateLimited() since it was forgotten. */
+  numRequeues(item: T): number {
+    return this.#limiter.numRequeues(item);
+  }
+}

@@ -1,0 +1,49 @@
+/** The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only. */
+import { type Clock, systemClock } from '../clock.ts';
+import { invalid, requireFunction } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+
+/**
+ * Runs `fn` again and again, `periodMs` after it has ended, until the signal fires; resolves then, after the run under way.
+ * A run that throws is reported through the error hook (setErrorHandler) and is followed by the next one after the period.
+ *
+ * @example
+ * await until(async (signal) => {
+ *   for (let got = await queue.get({ signal }); !got.shutdown; got = await queue.get({ signal })) await work(got.item);
+ * }, 1000, { signal });
+ */
+export async function until(
+  fn: (signal: AbortSignal | undefined) => Promise<void> | void,
+  periodMs: number,
+  options: { signal?: AbortSignal; clock?: Clock } = {},
+): Promise<void> {
+  requireFunction('fn', fn);
+  if (typeof periodMs !== 'number' || !(periodMs >= 0)) throw invalid('periodMs', 'a number of milliseconds >= 0', periodMs);
+  const { signal, clock = systemClock } = options;
+  while (!signal?.aborted) {
+    try {
+      await fn(signal);
+    } catch (error) {
+      if (signal?.aborted) return; // the usual end of a worker that waits with the signal
+      handleError(error, 'worker');
+    }
+    await pause(clock, periodMs, signal);
+  }
+}
+
+/** Resolves after `ms`, or as soon as the signal fires. */
+function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) {
+      resolve();
+      return;
+    }
+    const end = (): void => {
+      clock.clearTimer(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.setTimer(end, ms);
+    signal?.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * Size is a test with a number: the Wasm core, and what a browser downloads for the work queues alone, both compressed.
+ * Run after a build; exits 1 above a budget.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const KIB = 1024;
+
+/** Bundles everything that a subpath exports, so that nothing is shaken off. */
+async function bundle(subpath: string): Promise<Uint8Array> {
+  const { outputFiles } = await build({
+    stdin: { contents: `export * from 'capstan/${subpath}';`, resolveDir: root },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
+    write: false,
+    logLevel: 'error',
+  });
+  const [output] = outputFiles;
+  if (output === undefined) throw new Error(`capstan/${subpath}: esbuild wrote nothing`);
+  return output.contents;
+}
+
+interface Row {
+  what: string;
+  bytes: Uint8Array;
+  /** Bytes after gzip; none means that the size is shown only. */
+  budget?: number;
+}
+
+const measured: Row[] = [
+  { what: 'WebAssembly core', bytes: readFileSync(`${root}/dist/core.wasm`), budget: 16 * KIB },
+  { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 30 * KIB },
+  { what: 'capstan/cache, minified', bytes: await bundle('cache') },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller') },
+];
+
+const kib = (bytes: number): string => `${(bytes / KIB).toFixed(1)} KiB`.padStart(10);
+console.log(`${'size'.padEnd(30)}${'plain'.padStart(10)}${'gzip'.padStart(11)}${'budget'.padStart(11)}`);
+for (const { what, bytes, budget } of measured) {
+  const packed = gzipSync(bytes, { level: 9 }).length;
+  const over = budget !== undefined && packed > budget;
+  const limit = budget === undefined ? '-'.padStart(10) : kib(budget);
+  console.log(`${what.padEnd(30)}${kib(bytes.length)} ${kib(packed)} ${limit}${over ? '  OVER' : ''}`);
+  if (over) process.exitCode = 1;
+}

@@ -1,0 +1,272 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { ServerOptions } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { KubeConfig, type User } from '@kubernetes/client-node';
+import type { Transport } from 'capstan/cache';
+import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Authority, authority, certificate, serve, text } from './servers.ts';
+
+let ca: Authority;
+let otherCa: Authority;
+let server: Authority;
+let alice: Authority;
+let bob: Authority;
+
+beforeAll(async () => {
+  [ca, otherCa] = await Promise.all([authority(), authority()]);
+  [server, alice, bob] = await Promise.all([
+    certificate(ca, 'server'),
+    certificate(ca, 'alice'),
+    certificate(ca, 'bob'),
+  ]);
+});
+
+const cleanups: (() => Promise<unknown> | undefined)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function start(listener: RequestListener, tls?: ServerOptions) {
+  const started = await serve(listener, { cert: server.cert, key: server.key, ...tls });
+  cleanups.push(() => started.stop());
+  return started;
+}
+
+function transportOf(config: KubeConfig): Transport {
+  const transport = kubeConfigTransport(config);
+  cleanups.push(() => transport.close?.());
+  return transport;
+}
+
+const base64 = (value: string) => Buffer.from(value).toString('base64');
+
+function configFor(url: string, user: Partial<User>, cluster: object = {}): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: 'c', server: url, caData: base64(ca.cert), skipTLSVerify: false, ...cluster },
+    { name: 'u', ...user },
+  );
+  return config;
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'capstan-'));
+  cleanups.push(() => rm(path, { recursive: true }));
+  return path;
+}
+
+const ask = async (transport: Transport) => text((await transport.request({ method: 'GET', path: '/' })).body);
+const echoAuthorization: RequestListener = (request, response) => response.end(request.headers.authorization ?? 'none');
+const echoSubject: RequestListener = (request, response) =>
+  response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN);
+
+describe('TLS', () => {
+  test('accepts the server of the CA and refuses every other one', async () => {
+    const { url } = await start(echoAuthorization);
+    expect(await ask(transportOf(configFor(url, {})))).toBe('none');
+    const wrong = transportOf(configFor(url, {}, { caData: base64(otherCa.cert) }));
+    await expect(ask(wrong)).rejects.toMatchObject({ kind: 'refused', cause: { code: expect.any(String) } });
+    const none = transportOf(configFor(url, {}, { caData: undefined }));
+    await expect(ask(none)).rejects.toMatchObject({ kind: 'refused' });
+  });
+
+  test('refuses a certificate for another name, unless the cluster names it or asks for no check', async () => {
+    const { url } = await start(echoAuthorization);
+    const named = (cluster: object) => ask(transportOf(configFor(url, {}, cluster)));
+    await expect(named({ tlsServerName: 'elsewhere.example' })).rejects.toMatchObject({ kind: 'refused' });
+    expect(await named({ tlsServerName: 'localhost' })).toBe('none');
+    expect(await named({ tlsServerName: 'elsewhere.example', skipTLSVerify: true })).toBe('none');
+  });
+
+  test('is mutual with a client certificate, and without one the server refuses', async () => {
+    const { url } = await start(echoSubject, { ca: ca.cert, requestCert: true });
+    const user = { certData: base64(alice.cert), keyData: base64(alice.key) };
+    expect(await ask(transportOf(configFor(url, user)))).toBe('alice');
+    await expect(ask(transportOf(configFor(url, {})))).rejects.toMatchObject({ kind: 'refused' });
+  });
+
+  test('works the same with a plain URL and options.tls', async () => {
+    const { url, sockets } = await start(echoSubject, { ca: ca.cert, requestCert: true });
+    const transport = httpTransport(url, { tls: { ca: ca.cert, cert: alice.cert, key: alice.key } });
+    cleanups.push(() => transport.close?.());
+    for (let i = 0; i < 5; i++) expect(await ask(transport)).toBe('alice');
+    expect(sockets).toHaveLength(1);
+  });
+
+  test('a body cut without the end of its chunks is a reset, as over plain HTTP', async () => {
+    const { url } = await start((request, response) => {
+      response.write('half', () => (request.socket as Socket).destroy());
+    });
+    await expect(ask(transportOf(configFor(url, {})))).rejects.toMatchObject({ kind: 'reset' });
+  });
+});
+
+describe('credentials', () => {
+  test('a bearer token goes with every request over one connection', async () => {
+    const { url, sockets } = await start(echoAuthorization);
+    const transport = transportOf(configFor(url, { token: 'abc' }));
+    for (let i = 0; i < 10; i++) expect(await ask(transport)).toBe('Bearer abc');
+    expect(sockets).toHaveLength(1);
+  });
+
+  test('a token that is rotated counts from the next request on, over the same connection', async () => {
+    const { url, sockets } = await start(echoAuthorization);
+    const config = configFor(url, { token: 'first' });
+    const transport = transportOf(config);
+    expect(await ask(transport)).toBe('Bearer first');
+    config.users = [{ name: 'u', token: 'second' }];
+    expect(await ask(transport)).toBe('Bearer second');
+    expect(sockets).toHaveLength(1);
+  });
+
+  test('a token file that ends with a line feed is sent without it', async () => {
+    const { url } = await start(echoAuthorization);
+    const tokenFile = join(await folder(), 'token');
+    writeFileSync(tokenFile, 'from-a-file\n');
+    const user = { authProvider: { name: 'tokenFile', config: { tokenFile } } };
+    expect(await ask(transportOf(configFor(url, user)))).toBe('Bearer from-a-file');
+  });
+
+  test('a client certificate file that is renewed leads to a new connection; the running request ends on the old one', async () => {
+    const release = Promise.withResolvers<void>();
+    const { url, sockets } = await start(
+      async (request, response) => {
+        const subject = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
+        response.write(`${subject} `);
+        if (request.url === '/slow') await release.promise;
+        response.end('end');
+      },
+      { ca: ca.cert, requestCert: true },
+    );
+    const path = await folder();
+    const [certFile, keyFile] = [join(path, 'cert.pem'), join(path, 'key.pem')];
+    const write = ({ cert, key }: Authority) => {
+      writeFileSync(certFile, cert);
+      writeFileSync(keyFile, key);
+    };
+    write(alice);
+    const transport = transportOf(configFor(url, { certFile, keyFile }));
+    const slow = await transport.request({ method: 'GET', path: '/slow' });
+    for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('alice end');
+    expect(sockets).toHaveLength(2);
+    write(alice); // the same bytes again: no reason to connect anew
+    expect(await ask(transport)).toBe('alice end');
+    expect(sockets).toHaveLength(2);
+
+    const idle = sockets[1]!;
+    write(bob);
+    for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('bob end');
+    expect(sockets).toHaveLength(3);
+    if (!idle.destroyed) await once(idle, 'close');
+
+    release.resolve();
+    expect(await text(slow.body)).toBe('alice end');
+    const old = sockets[0]!;
+    if (!old.destroyed) await once(old, 'close');
+  });
+
+  test('an exec plugin is run again when its credential has expired, and not before', async () => {
+    const { url } = await start(echoAuthorization);
+    const path = await folder();
+    const count = join(path, 'count');
+    const plugin = (expires: string) => ({
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: process.execPath,
+      args: [
+        '-e',
+        `const fs = require('node:fs'); const file = process.argv[1];
+         const n = fs.existsSync(file) ? Number(fs.readFileSync(file, 'utf8')) + 1 : 1; fs.writeFileSync(file, String(n));
+         console.log(JSON.stringify({ status: { token: 'run-' + n, expirationTimestamp: process.argv[2] } }));`,
+        count,
+        expires,
+      ],
+    });
+    const expired = transportOf(configFor(url, { exec: plugin('2001-01-01T00:00:00Z') }));
+    expect(await ask(expired)).toBe('Bearer run-1');
+    expect(await ask(expired)).toBe('Bearer run-2');
+    // Requests that start together share one run.
+    expect(await Promise.all([ask(expired), ask(expired), ask(expired)])).toEqual(Array(3).fill('Bearer run-3'));
+    const valid = transportOf(configFor(url, { exec: plugin('2999-01-01T00:00:00Z') }));
+    expect(await ask(valid)).toBe('Bearer run-4');
+    expect(await ask(valid)).toBe('Bearer run-4');
+  });
+
+  test('an exec plugin that fails is a TransportError that says why, and the next request asks it again', async () => {
+    const { url } = await start(echoAuthorization);
+    const config = configFor(url, {});
+    let fail = true;
+    config.applyToHTTPSOptions = async (options) => {
+      if (fail) throw new Error('plugin: no session, log in first');
+      options.ca = ca.cert;
+      options.headers = { Authorization: 'Bearer late' };
+    };
+    const transport = transportOf(config);
+    const error = await ask(transport).catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'TRANSPORT', kind: 'unknown', cause: { message: /log in first/ } });
+    expect(String(error)).toMatch(/credentials.*log in first/);
+    fail = false;
+    expect(await ask(transport)).toBe('Bearer late');
+  });
+
+  test('a request that is aborted while an exec plugin runs does not wait for it', async () => {
+    const { url } = await start(echoAuthorization);
+    const config = configFor(url, {});
+    const plugin = Promise.withResolvers<void>();
+    config.applyToHTTPSOptions = () => plugin.promise;
+    const transport = transportOf(config);
+    const controller = new AbortController();
+    const request = transport.request({ method: 'GET', path: '/', signal: controller.signal });
+    controller.abort();
+    await expect(request).rejects.toMatchObject({ kind: 'aborted' });
+    plugin.reject(new Error('too late for anybody'));
+  });
+
+  test('basic authentication and impersonation reach the server', async () => {
+    const { url } = await start((request, response) =>
+      response.end(`${request.headers.authorization} ${request.headers['impersonate-user']}`),
+    );
+    const transport = transportOf(configFor(url, { username: 'a', password: 'b:c', impersonateUser: 'eve' }));
+    expect(await ask(transport)).toBe(`Basic ${base64('a:b:c')} eve`);
+  });
+
+  test('no token is ever sent in the clear: an http server needs insecure-skip-tls-verify, as client-node demands', async () => {
+    const plain = await serve(echoAuthorization);
+    cleanups.push(() => plain.stop());
+    await expect(ask(transportOf(configFor(plain.url, { token: 'abc' })))).rejects.toMatchObject({ kind: 'unknown' });
+    expect(plain.sockets).toHaveLength(0);
+    expect(await ask(transportOf(configFor(plain.url, { token: 'abc' }, { skipTLSVerify: true })))).toBe('Bearer abc');
+  });
+});
+
+describe('a cluster', () => {
+  test('behind a proxy is reached through CONNECT', async () => {
+    const { url } = await start(echoAuthorization);
+    const targets: string[] = [];
+    const proxy = createServer().on('connect', (request, client) => {
+      targets.push(request.url ?? '');
+      const [host, port] = (request.url ?? '').split(':');
+      const upstream = connect(Number(port), host, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+      upstream.pipe(client).on('error', () => upstream.destroy());
+      client.pipe(upstream).on('error', () => client.destroy());
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    cleanups.push(async () => proxy.close());
+    const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    expect(await ask(transportOf(configFor(url, { token: 'abc' }, { proxyUrl })))).toBe('Bearer abc');
+    expect(targets).toEqual([new URL(url).host]);
+  });
+
+  test('must be named by the current context', () => {
+    expect(() => kubeConfigTransport(new KubeConfig())).toThrow(/whose current context names a cluster/);
+    expect(() => kubeConfigTransport({} as KubeConfig)).toThrow(/"config" expected a KubeConfig/);
+    expect(() => kubeConfigTransport(configFor('localhost:6443', {}))).toThrow(/expected an http or https URL/);
+  });
+});

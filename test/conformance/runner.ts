@@ -1,0 +1,238 @@
+/**
+ * Replays recorded traces on the real classes and compares every step. It knows the format of the files (README.md
+ * beside it) and nothing of any subject: what a step does is in subjects/. Nothing can pass by being left out: a field
+ * that the recording observed and the replayer does not report, an unknown op and an exception are all mismatches.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+
+/** One line of a file after the first. Everything but `op` depends on the subject. */
+export type Step = { readonly op: string } & Readonly<Record<string, unknown>>;
+
+/** What a step showed, under the names that the file uses: `want`, `len`, `now`, … */
+export type Observed = Record<string, unknown>;
+
+/** One trace being replayed. The first step it gets is the `new` that began it (where the subject has such a step). */
+export interface Trace {
+  /** Why this step cannot be replayed, or undefined. Nothing after it in the trace is replayed either. */
+  skip?(step: Step): string | undefined;
+  step(step: Step): Observed | Promise<Observed>;
+  /** The end of the trace: gives back what it holds. */
+  end?(): void;
+}
+
+export interface Subject {
+  /** The fields of a step that are results, not arguments. */
+  readonly observes: readonly string[];
+  /** Begins a trace; `step` is its first step, which is then given to the trace too. */
+  begin(step: Step, options: ReplayOptions): Trace;
+  /** By default deep equality. */
+  same?(field: string, want: unknown, got: unknown, trace: Trace): boolean;
+}
+
+/**
+ * What the queues are given for a recorded key: the string itself, a request whose namespace is all up to and with the
+ * first `/`, or an object behind a key function. All three must behave the same.
+ */
+export type ItemForm = 'string' | 'request' | 'object';
+
+export interface ReplayOptions {
+  readonly form: ItemForm;
+}
+
+export interface Mismatch {
+  readonly file: string;
+  readonly line: number;
+  readonly step: Step | undefined;
+  readonly message: string;
+}
+
+export interface SubjectReport {
+  readonly subject: string;
+  readonly covered: boolean;
+  files: number;
+  steps: number; // replayed and compared
+  skipped: number; // not replayed, by name of the reason in `reasons`
+  readonly reasons: Map<string, number>;
+  mismatches: Mismatch[];
+}
+
+export interface Report {
+  readonly subjects: SubjectReport[]; // sorted by name
+  readonly steps: number;
+  readonly mismatches: number;
+  /** No mismatch, and at least one step was replayed. */
+  readonly ok: boolean;
+}
+
+/** All `.jsonl` files of a folder and of the folders in it, sorted. */
+export function vectorFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile())
+    .sort();
+}
+
+/** Replays every file of a folder. Subjects that are not in `subjects` are counted as not covered. */
+export async function replayFolder(
+  folder: string,
+  subjects: ReadonlyMap<string, Subject>,
+  options: ReplayOptions = { form: 'string' },
+): Promise<Report> {
+  const reports = new Map<string, SubjectReport>();
+  for (const path of vectorFiles(folder)) {
+    await replayText(readFileSync(path, 'utf8'), relative(folder, path), subjects, options, reports);
+  }
+  return summarise(reports);
+}
+
+/** Replays the text of one file. */
+export async function replayFile(
+  text: string,
+  file: string,
+  subjects: ReadonlyMap<string, Subject>,
+  options: ReplayOptions = { form: 'string' },
+): Promise<Report> {
+  const reports = new Map<string, SubjectReport>();
+  await replayText(text, file, subjects, options, reports);
+  return summarise(reports);
+}
+
+function summarise(reports: ReadonlyMap<string, SubjectReport>): Report {
+  const list = [...reports.values()].sort((a, b) => (a.subject < b.subject ? -1 : 1));
+  const steps = list.reduce((sum, report) => sum + report.steps, 0);
+  const mismatches = list.reduce((sum, report) => sum + report.mismatches.length, 0);
+  return { subjects: list, steps, mismatches, ok: mismatches === 0 && steps > 0 };
+}
+
+async function replayText(
+  text: string,
+  file: string,
+  subjects: ReadonlyMap<string, Subject>,
+  options: ReplayOptions,
+  reports: Map<string, SubjectReport>,
+): Promise<void> {
+  const lines = text.split('\n');
+  const header = parse(lines[0] ?? '');
+  const name = typeof header?.subject === 'string' ? header.subject : `(no subject: ${file})`;
+  const subject = subjects.get(name);
+  let report = reports.get(name);
+  if (report === undefined) {
+    const covered = subject !== undefined || header === undefined;
+    report = { subject: name, covered, files: 0, steps: 0, skipped: 0, reasons: new Map(), mismatches: [] };
+    reports.set(name, report);
+  }
+  report.files++;
+  if (header === undefined) {
+    report.mismatches.push({ file, line: 1, step: undefined, message: 'the first line is not a JSON object' });
+    return;
+  }
+  await replaySteps(lines, file, subject, options, report);
+}
+
+async function replaySteps(
+  lines: readonly string[],
+  file: string,
+  subject: Subject | undefined,
+  options: ReplayOptions,
+  report: SubjectReport,
+): Promise<void> {
+  let trace: Trace | undefined;
+  let stopped: string | undefined; // why the rest of the trace is not replayed
+  const skip = (reason: string) => {
+    report.skipped++;
+    report.reasons.set(reason, (report.reasons.get(reason) ?? 0) + 1);
+  };
+  const mismatch = (line: number, step: Step | undefined, message: string) =>
+    report.mismatches.push({ file, line, step, message });
+
+  for (let line = 2; line <= lines.length; line++) {
+    const text = lines[line - 1] ?? '';
+    if (text.trim() === '') continue;
+    if (subject === undefined) {
+      skip('not yet covered');
+      continue;
+    }
+    const step = parse(text);
+    if (step === undefined || typeof step.op !== 'string') {
+      mismatch(line, undefined, 'the line is not a JSON object with an "op"');
+      continue;
+    }
+    if (trace === undefined || step.op === 'new') {
+      trace?.end?.();
+      stopped = undefined;
+      try {
+        trace = subject.begin(step as Step, options);
+      } catch (error) {
+        mismatch(line, step as Step, `threw ${String(error)}`);
+        stopped = 'the trace could not begin';
+        continue;
+      }
+    }
+    stopped ??= trace?.skip?.(step as Step);
+    if (stopped !== undefined || trace === undefined) {
+      skip(stopped ?? 'the trace could not begin');
+      continue;
+    }
+    report.steps++;
+    for (const message of await compare(subject, trace, step as Step)) mismatch(line, step as Step, message);
+  }
+  trace?.end?.();
+}
+
+async function compare(subject: Subject, trace: Trace, step: Step): Promise<string[]> {
+  let observed: Observed;
+  try {
+    observed = await trace.step(step);
+  } catch (error) {
+    return [`threw ${error instanceof Error ? (error.stack ?? String(error)) : String(error)}`];
+  }
+  const messages: string[] = [];
+  for (const field of subject.observes) {
+    if (!Object.hasOwn(step, field)) continue;
+    const want = step[field];
+    const got = observed[field];
+    const same = subject.same?.(field, want, got, trace) ?? isDeepStrictEqual(want, got);
+    if (!same) messages.push(`${field}: expected ${JSON.stringify(want)}, got ${JSON.stringify(got)}`);
+  }
+  return messages;
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The report as text: a line per subject, then the first mismatches of each, then the verdict. */
+export function formatReport(report: Report, details = 5): string {
+  const lines: string[] = [];
+  for (const subject of report.subjects) {
+    const name = subject.subject.padEnd(20);
+    if (!subject.covered) {
+      lines.push(`${name} not yet covered (${subject.skipped} steps in ${subject.files} files)`);
+      continue;
+    }
+    const skipped = [...subject.reasons].map(([reason, count]) => `, ${count} steps skipped: ${reason}`).join('');
+    lines.push(`${name} ${subject.steps} steps, ${subject.mismatches.length} mismatches${skipped}`);
+  }
+  for (const subject of report.subjects) {
+    for (const { file, line, step, message } of subject.mismatches.slice(0, details)) {
+      lines.push('', `${subject.subject}: ${file}:${line}`, `  ${message}`);
+      if (step !== undefined) lines.push(`  ${JSON.stringify(step).slice(0, 400)}`);
+    }
+    const more = subject.mismatches.length - details;
+    if (more > 0) lines.push('', `${subject.subject}: ${more} more mismatches`);
+  }
+  lines.push('');
+  if (report.steps === 0) lines.push('FAILED: no step was replayed');
+  else lines.push(`${report.ok ? 'ok' : 'FAILED'}: ${report.steps} steps, ${report.mismatches} mismatches`);
+  return lines.join('\n');
+}

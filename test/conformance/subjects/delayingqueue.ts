@@ -1,0 +1,77 @@
+/** delayingqueue and ratelimitingqueue: the queues that wait on a clock. */
+import { DelayingQueue, FakeClock, RateLimitingQueue } from 'capstan/workqueue';
+import type { Observed, Step, Subject, Trace } from '../runner.ts';
+import { number, text, unknownOp } from './fields.ts';
+import { type Items, withItems } from './items.ts';
+import { type LimiterSpec, makeLimiter } from './limiters.ts';
+import { queueStep } from './workqueue.ts';
+
+async function timedStep<T>(
+  queue: DelayingQueue<T>,
+  clock: FakeClock,
+  items: Items<T>,
+  step: Step,
+): Promise<Observed | undefined> {
+  switch (step.op) {
+    case 'addAfter':
+      queue.addAfter(items.make(text(step, 'key')), number(step, 'ms'));
+      return {};
+    case 'step':
+      clock.step(number(step, 'ms'));
+      return {};
+    default:
+      return queueStep(queue, items, step);
+  }
+}
+
+function limitedStep<T>(queue: RateLimitingQueue<T>, items: Items<T>, step: Step): Observed | undefined {
+  const item = () => items.make(text(step, 'key'));
+  switch (step.op) {
+    case 'addRateLimited':
+      queue.addRateLimited(item());
+      return { want: queue.numRequeues(item()) };
+    case 'forget':
+      queue.forget(item());
+      return {};
+    case 'numRequeues':
+      return { want: queue.numRequeues(item()) };
+    default:
+      return undefined;
+  }
+}
+
+function trace<T>(
+  queue: DelayingQueue<T>,
+  clock: FakeClock,
+  run: (step: Step) => Observed | undefined | Promise<Observed | undefined>,
+): Trace {
+  return {
+    async step(step) {
+      const observed = await run(step);
+      if (observed === undefined) throw unknownOp(step);
+      return { ...observed, len: queue.len(), now: clock.now() };
+    },
+    end: () => queue.dispose(),
+  };
+}
+
+export const delayingqueue: Subject = {
+  observes: ['want', 'len', 'now'],
+  begin: (_step, { form }) =>
+    withItems(form, <T>(items: Items<T>) => {
+      const clock = new FakeClock();
+      const queue = new DelayingQueue<T>({ clock, key: items.key });
+      return trace(queue, clock, (step) => timedStep(queue, clock, items, step));
+    }),
+};
+
+export const ratelimitingqueue: Subject = {
+  observes: ['want', 'len', 'now'],
+  begin: (first, { form }) =>
+    withItems(form, <T>(items: Items<T>) => {
+      const clock = new FakeClock();
+      const limiter = makeLimiter(first.limiter as LimiterSpec, clock, items);
+      const queue = new RateLimitingQueue<T>(limiter, { clock, key: items.key });
+      return trace(queue, clock, (step) => limitedStep(queue, items, step) ?? timedStep(queue, clock, items, step));
+    }),
+};

@@ -1,0 +1,28 @@
+/** Typed reads of a step's arguments: a file that lacks one says so instead of replaying nonsense. */
+import type { Step } from '../runner.ts';
+
+function wrong(step: Step, field: string, expected: string): TypeError {
+  return new TypeError(`${step.op}: "${field}" expected ${expected}, got ${JSON.stringify(step[field])}`);
+}
+
+export function text(step: Step, field: string): string {
+  const value = step[field];
+  if (typeof value !== 'string') throw wrong(step, field, 'a string');
+  return value;
+}
+
+export function number(step: Step, field: string): number {
+  const value = step[field];
+  if (typeof value !== 'number') throw wrong(step, field, 'a number');
+  return value;
+}
+
+export function texts(step: Step, field: string): string[] {
+  const value = step[field];
+  if (!Array.isArray(value) || !value.every((one) => typeof one === 'string')) throw wrong(step, field, 'strings');
+  return value;
+}
+
+export function unknownOp(step: Step): TypeError {
+  return new TypeError(`unknown op ${JSON.stringify(step.op)}`);
+}

@@ -1,0 +1,18 @@
+/** The subjects that are covered, by the name in a file's first line. A file of another subject is listed, not replayed. */
+import type { Subject } from '../runner.ts';
+import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
+import { keys } from './keys.ts';
+import { ratelimiters } from './limiters.ts';
+import { store } from './store.ts';
+import { workqueueBlocking } from './workqueue-blocking.ts';
+import { workqueue } from './workqueue.ts';
+
+export const subjects: ReadonlyMap<string, Subject> = new Map([
+  ['delayingqueue', delayingqueue],
+  ['keys', keys],
+  ['ratelimiters', ratelimiters],
+  ['ratelimitingqueue', ratelimitingqueue],
+  ['store', store],
+  ['workqueue', workqueue],
+  ['workqueue-blocking', workqueueBlocking],
+]);

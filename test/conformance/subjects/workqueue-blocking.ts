@@ -1,0 +1,69 @@
+/** workqueue-blocking: which calls wait, and which step lets them return. */
+import { FakeClock, WorkQueue } from 'capstan/workqueue';
+import type { Step, Subject, Trace } from '../runner.ts';
+import { text, unknownOp } from './fields.ts';
+import { type Items, withItems } from './items.ts';
+
+interface Call {
+  readonly call: string;
+  answer: object | undefined;
+}
+
+function begin<T>(items: Items<T>): Trace {
+  const clock = new FakeClock();
+  const queue = new WorkQueue<T>({ clock, key: items.key });
+  let calls: Call[] = []; // under way, in the order in which they started
+
+  const start = (call: string, run: () => Promise<object>) => {
+    const entry: Call = { call, answer: undefined };
+    calls.push(entry);
+    void run().then((answer) => {
+      entry.answer = answer;
+    });
+  };
+
+  const act = (step: Step): void => {
+    switch (step.op) {
+      case 'new':
+        return;
+      case 'add':
+        return queue.add(items.make(text(step, 'key')));
+      case 'done':
+        return queue.done(items.make(text(step, 'key')));
+      case 'shutDown':
+        return queue.shutDown();
+      case 'getAsync':
+        return start(text(step, 'call'), async () => {
+          const got = await queue.get();
+          return got.shutdown ? { key: '', shutdown: true } : { key: items.read(got.item), shutdown: false };
+        });
+      case 'drainAsync':
+        return start(text(step, 'call'), async () => {
+          await queue.shutDownWithDrain();
+          return {};
+        });
+      default:
+        throw unknownOp(step);
+    }
+  };
+
+  return {
+    async step(step) {
+      act(step);
+      await clock.settle();
+      const returned = calls.filter(({ answer }) => answer !== undefined);
+      calls = calls.filter(({ answer }) => answer === undefined);
+      const want = {
+        returned: returned.map(({ call, answer }) => ({ call, ...answer })),
+        blocked: calls.map(({ call }) => call),
+      };
+      return { want, len: queue.len() };
+    },
+    end: () => queue.dispose(),
+  };
+}
+
+export const workqueueBlocking: Subject = {
+  observes: ['want', 'len'],
+  begin: (_step, { form }) => withItems(form, begin),
+};

@@ -1,0 +1,184 @@
+/** The recorded traces of client-go, replayed on the sources; and proof that the replay can fail. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatReport, type ItemForm, type Report, replayFile, replayFolder, vectorFiles } from './runner.ts';
+import { subjects } from './subjects/index.ts';
+import { sameDelay } from './subjects/limiters.ts';
+
+const vectors = fileURLToPath(new URL('./vectors', import.meta.url));
+
+const text = (path: string) => readFile(join(vectors, path), 'utf8');
+
+describe('the recorded traces', () => {
+  let report: Report;
+  beforeAll(async () => {
+    report = await replayFolder(vectors, subjects);
+  });
+
+  test.each([
+    ['keys', 151],
+    ['workqueue', 2_000],
+    ['workqueue-blocking', 84],
+    ['delayingqueue', 2_400],
+    ['ratelimiters', 5_000],
+    ['ratelimitingqueue', 2_400],
+    ['store', 2_400],
+  ])('%s agrees with client-go on every step', (name, atLeast) => {
+    const subject = report.subjects.find((one) => one.subject === name);
+    expect(subject?.mismatches, formatReport(report)).toEqual([]);
+    expect(subject?.steps).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  test('only the steps after a misuse of done are left out, and they are counted', () => {
+    const skipped = report.subjects.filter((one) => one.covered && one.skipped > 0);
+    expect(skipped.map((one) => one.subject)).toEqual(['workqueue']);
+    expect([...(skipped[0]?.reasons.keys() ?? [])]).toEqual(['after a misuse of done']);
+    expect(skipped[0]?.skipped).toBeLessThan(500);
+  });
+
+  test('what is not covered yet is listed by name', () => {
+    const open = report.subjects.filter((one) => !one.covered).map((one) => one.subject);
+    expect(open).toEqual([
+      'controller',
+      'deltafifo',
+      'handlers',
+      'informer',
+      'informer-random',
+      'leaderelection',
+      'predicates',
+      'priorityqueue',
+      'realfifo',
+    ]);
+  });
+
+  test.each<ItemForm>(['request', 'object'])('queues and limiters agree when the keys come as a %s', async (form) => {
+    const names = ['workqueue', 'workqueue-blocking', 'delayingqueue', 'ratelimiters', 'ratelimitingqueue'];
+    const queues = new Map([...subjects].filter(([name]) => names.includes(name)));
+    const other = await replayFolder(vectors, queues, { form });
+    expect(other.subjects.flatMap((one) => one.mismatches)).toEqual([]);
+    expect(other.steps).toBeGreaterThan(12_000);
+  });
+});
+
+describe('the runner can fail', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'capstan-vectors-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  /** Changes one line of a recorded file and replays it. */
+  async function corrupted(path: string, find: RegExp, replace: (line: string) => string): Promise<Report> {
+    const lines = (await text(path)).split('\n');
+    const at = lines.findIndex((line, i) => i > 0 && find.test(line));
+    expect(at).toBeGreaterThan(0);
+    lines[at] = replace(lines[at] ?? '');
+    return replayFile(lines.join('\n'), path, subjects);
+  }
+
+  test.each([
+    ['keys', 'seed-1/keys.jsonl', /"split".*"ns":"default"/, /"ns":"default"/, '"ns":"other"'],
+    ['workqueue', 'seed-2/workqueue.jsonl', /"get".*"shutdown":false/, /"key":"[^"]*"/, '"key":"another"'],
+    ['workqueue', 'seed-2/workqueue.jsonl', /"len":2/, /"len":2/, '"len":3'],
+    ['workqueue-blocking', 'seed-1/workqueue-blocking.jsonl', /"blocked":\["g1"\]/, /\["g1"\]/, '[]'],
+    ['delayingqueue', 'seed-1/delayingqueue.jsonl', /"step"/, /"now":\d+/, '"now":-1'],
+    ['delayingqueue', 'seed-1/delayingqueue.jsonl', /"step".*"len":5/, /"len":5/, '"len":4'],
+    ['ratelimiters', 'seed-3/ratelimiters.jsonl', /"when".*"ns":"5000000"/, /"ns":"5000000"/, '"ns":"5000001"'],
+    ['ratelimiters', 'seed-3/ratelimiters.jsonl', /"whenMany"/, /"wantNs":\["\d+"/, '"wantNs":["7"'],
+    ['ratelimitingqueue', 'seed-1/ratelimitingqueue.jsonl', /"addRateLimited"/, /"want":\d+/, '"want":99'],
+    ['store', 'seed-1/store.jsonl', /"listKeys","want":\[\]/, /\[\]/, '["ghost"]'],
+    ['store', 'seed-1/store.jsonl', /"want":\{"error":true\}/, /\{"error":true\}/, '[]'],
+  ])('a changed answer in %s is one mismatch (%s)', async (name, path, find, part, instead) => {
+    const report = await corrupted(path, find, (line) => line.replace(part, instead));
+    expect(report.ok).toBe(false);
+    const mismatches = report.subjects.flatMap((one) => one.mismatches);
+    expect(mismatches).toHaveLength(1);
+    expect(formatReport(report)).toContain(`${name}: ${path}:${mismatches[0]?.line}`);
+  });
+
+  test('an op that no replayer knows is a mismatch', async () => {
+    const report = await corrupted('seed-1/workqueue.jsonl', /"op":"len"/, () => '{"op":"explode","len":0}');
+    expect(formatReport(report)).toMatch(/unknown op "explode"[\s\S]*FAILED/);
+  });
+
+  test('a step that lacks an argument, a broken line and a limiter that does not exist are mismatches', async () => {
+    const header = (subject: string) => JSON.stringify({ subject, seed: 1, source: 'test', config: {} });
+    const replay = (...lines: string[]) => replayFile(lines.join('\n'), 'test', subjects);
+    const noKey = await replay(header('workqueue'), '{"op":"new"}', '{"op":"add","len":1}');
+    expect(formatReport(noKey)).toContain('"key" expected a string');
+    const broken = await replay(header('workqueue'), '{"op":"new"}', '{"op":"add","key":');
+    expect(broken.mismatches).toBe(1);
+    const limiter = await replay(header('ratelimiters'), '{"op":"new","limiter":{"type":"none"}}', '{"op":"when"}');
+    expect(limiter).toMatchObject({ ok: false, mismatches: 1, steps: 0 });
+  });
+
+  test('a get that blocks where client-go answered is a mismatch and does not hang', async () => {
+    const report = await corrupted('seed-1/workqueue.jsonl', /"op":"add"/, () => '{"op":"get","want":{}}');
+    expect(formatReport(report)).toContain('"blocked"');
+  });
+
+  test('an empty folder, and one with uncovered subjects alone, do not pass', async () => {
+    expect(vectorFiles(folder)).toEqual([]);
+    const empty = await replayFolder(folder, subjects);
+    expect(empty).toMatchObject({ ok: false, steps: 0 });
+    expect(formatReport(empty)).toContain('FAILED: no step was replayed');
+    await writeFile(join(folder, 'informer.jsonl'), await text('seed-1/informer.jsonl'));
+    const uncovered = await replayFolder(folder, subjects);
+    expect(uncovered).toMatchObject({ ok: false, steps: 0 });
+    expect(formatReport(uncovered)).toMatch(/informer +not yet covered/);
+  });
+
+  test('delays agree exactly below 2^52 ns, to a double above, and within a microsecond with a bucket', () => {
+    expect(sameDelay('5000000', 5, 0)).toBe(true);
+    expect(sameDelay('5000001', 5, 0)).toBe(false);
+    expect(sameDelay('4503599627370495', 4503599627.370495, 0)).toBe(true);
+    expect(sameDelay('4503599627370494', 4503599627.370495, 0)).toBe(false);
+    expect(sameDelay('4611686018427387904', 2 ** 62 / 1e6, 0)).toBe(true);
+    expect(sameDelay('4611686018427387904', (2 ** 62 + 2 ** 20) / 1e6, 0)).toBe(false);
+    expect(sameDelay('13999999999', 14_000, 1_000)).toBe(true);
+    expect(sameDelay('13999998999', 14_000, 1_000)).toBe(false);
+    expect(sameDelay('5', Number.NaN, 1_000)).toBe(false);
+    expect(sameDelay('5', undefined, 1_000)).toBe(false);
+  });
+});
+
+describe('the command line', () => {
+  /** The program itself, on stand-ins for the built package: exit codes and output, not conformance, are judged here. */
+  function run(...args: string[]): Promise<{ code: number; output: string }> {
+    const program = fileURLToPath(new URL('./run.ts', import.meta.url));
+    return new Promise((resolve) => {
+      execFile(process.execPath, [program, ...args], (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, output: stdout + stderr });
+      });
+    });
+  }
+
+  test('exit 0 when all agree, 1 on a mismatch, on no step, on no folder and on an unknown flag', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'capstan-run-'));
+    try {
+      const none = await run(folder);
+      expect(none.output).toContain('FAILED: no step was replayed');
+      expect(none.code).toBe(1);
+
+      const trace = await text('seed-1/keys.jsonl');
+      await writeFile(join(folder, 'keys.jsonl'), trace);
+      const good = await run(folder);
+      expect(good.output).toMatch(/keys +151 steps, 0 mismatches[\s\S]*ok: 151 steps, 0 mismatches/);
+      expect(good.code).toBe(0);
+
+      await writeFile(join(folder, 'keys.jsonl'), trace.replace('"name":"web-10"', '"name":"web-11"'));
+      const bad = await run(folder);
+      expect(bad.output).toMatch(/keys\.jsonl:4[\s\S]*FAILED: 151 steps, 1 mismatches/);
+      expect(bad.code).toBe(1);
+
+      expect((await run(join(folder, 'nowhere'))).code).toBe(1);
+      expect((await run(folder, '--from=string')).code).toBe(1);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,47 @@
+/**
+ * Waiting for things that happen outside this process. There is no event to await for "the port answers" or "the
+ * cache has caught up with etcd", so a condition is asked again and again; every wait has an end and says what it
+ * waited for.
+ */
+
+const POLL_MS = 50;
+
+/** Resolves once `condition` holds; its last answer or error is in the message if that takes longer than `ms`. */
+export async function eventually(
+  what: string,
+  condition: () => boolean | string | Promise<boolean | string>,
+  ms = 60_000,
+): Promise<void> {
+  const end = performance.now() + ms;
+  for (;;) {
+    let last: unknown;
+    try {
+      last = await condition();
+      if (last === true) return;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() >= end)
+      throw new Error(`${what}: not within ${ms} ms; last: ${String(last)}`, { cause: last });
+    await pause(POLL_MS);
+  }
+}
+
+/** `promise`, or an error that names what was awaited after `ms`. */
+export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: not within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

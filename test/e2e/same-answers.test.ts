@@ -1,0 +1,92 @@
+/**
+ * The embedded API server against a real one: every exchange of the table runs on both, and the answers agree in
+ * status, headers that matter, shape, texts and the order of events. What is normalised, and why, is in normalise.ts.
+ */
+
+import type { Transport } from 'capstan/cache';
+import { ApiServer } from 'capstan/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ControlPlane } from './control-plane.ts';
+import { Api } from './same-answers/api.ts';
+import type { Exchange } from './same-answers/exchange.ts';
+import { lists } from './same-answers/lists.ts';
+import { normalise } from './same-answers/normalise.ts';
+import { objects } from './same-answers/objects.ts';
+import { configMaps, widgets } from './same-answers/resources.ts';
+import { prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import { expired, watches } from './same-answers/watches.ts';
+
+const groups: [name: string, exchanges: Exchange[]][] = [
+  ['objects', objects],
+  ['lists', lists],
+  ['watches', watches],
+];
+/** Every exchange has a namespace of its own, of the same name on both servers. */
+const namespaces = new Map<object, string>(
+  [...objects, ...lists, ...watches, ...expired].map((exchange, index) => [exchange, `exchange-${index}`]),
+);
+
+let plane: ControlPlane;
+let embedded: ApiServer;
+let transports: { real: Transport; embedded: Transport };
+
+beforeAll(async () => {
+  plane = await ControlPlane.start();
+  const real = await prepareRealServer(await readKubeConfig(plane), [...namespaces.values()]);
+  // The real server sends a bookmark two seconds before a watch ends; the embedded one sends them by interval alone.
+  embedded = await ApiServer.start({ bookmarkInterval: 1000 });
+  transports = { real, embedded: embedded.transport() };
+});
+
+afterAll(async () => {
+  await transports?.real.close?.();
+  await transports?.embedded.close?.();
+  await embedded?.stop();
+  await plane?.stop();
+});
+
+afterEach(({ task }) => {
+  if (task.result?.state === 'fail') plane.keepLogs();
+});
+
+function apis(exchange: object): { real: Api; embedded: Api } {
+  const namespace = namespaces.get(exchange) ?? '';
+  return { real: new Api(transports.real, namespace), embedded: new Api(transports.embedded, namespace) };
+}
+
+for (const [group, exchanges] of groups) {
+  describe(group, () => {
+    test.for(exchanges.map((exchange) => [exchange.name, exchange] as const))('%s', async ([, exchange]) => {
+      const { real, embedded } = apis(exchange);
+      try {
+        // Even when one of them throws: the transcripts say more than the error.
+        const outcomes = await Promise.allSettled([exchange.run(real), exchange.run(embedded)]);
+        const otherWords = exchange.otherWords !== undefined;
+        expect(normalise(embedded.transcript, otherWords)).toEqual(normalise(real.transcript, otherWords));
+        for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+      } finally {
+        real.close();
+        embedded.close();
+      }
+    });
+  });
+}
+
+// One test, and the last: dropping the history of the real server takes a restart, which is done once for all of them.
+test('after the history is gone, what asks for it is told so', async () => {
+  const later = await Promise.all(
+    expired.map(async (exchange) => {
+      const { real, embedded } = apis(exchange);
+      const [askReal, askEmbedded] = await Promise.all([exchange.before(real), exchange.before(embedded)]);
+      return { exchange, real, embedded, askReal, askEmbedded };
+    }),
+  );
+  await plane.expireHistory();
+  await watchCachesFilled(transports.real, [configMaps, widgets]);
+  embedded.expireHistory();
+  for (const { exchange, real, embedded, askReal, askEmbedded } of later) {
+    const outcomes = await Promise.allSettled([askReal(real), askEmbedded(embedded)]);
+    expect(normalise(embedded.transcript), exchange.name).toEqual(normalise(real.transcript));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+});

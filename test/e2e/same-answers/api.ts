@@ -1,0 +1,255 @@
+/**
+ * A client that writes down every request it makes and every answer it gets, so that two servers can be compared by
+ * what they said. It decodes nothing beyond JSON and lines, and shares no code with what is under test but the
+ * transport.
+ */
+import type { Transport, TransportRequest } from 'capstan/cache';
+import { within } from '../conditions.ts';
+import type { ResourceType } from './resources.ts';
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type JsonObject = { [name: string]: Json };
+
+/** One request and what came back. A watch has events instead of a body. */
+export interface Entry {
+  request: string;
+  status: number;
+  contentType?: string | null;
+  body?: Json;
+  events?: Json[];
+  /** The stream was read to its end and ended in order. */
+  ended?: true;
+}
+
+/** A JSON answer with the parts of an object that exchanges use again. */
+export interface Answer {
+  status: number;
+  body: KubeBody;
+}
+
+export interface KubeBody {
+  metadata: { name: string; uid: string; resourceVersion: string; continue?: string; [name: string]: Json | undefined };
+  items?: KubeBody[];
+  [name: string]: unknown;
+}
+
+export type Query = Record<string, string>;
+
+const PATCH_TYPES = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const;
+const ANSWER_MS = 30_000;
+
+export class Api {
+  readonly transcript: Entry[] = [];
+  readonly namespace: string;
+  readonly #transport: Transport;
+  readonly #watches = new Set<Watch>();
+
+  constructor(transport: Transport, namespace: string) {
+    this.#transport = transport;
+    this.namespace = namespace;
+  }
+
+  /** The resource in the exchange's own namespace. */
+  of(type: ResourceType): Collection {
+    return new Collection(this, type, `${type.prefix}/namespaces/${this.namespace}/${type.plural}`);
+  }
+
+  /** The resource in all namespaces: give a selector, the namespaces of other exchanges are full of objects too. */
+  everywhere(type: ResourceType): Collection {
+    return new Collection(this, type, `${type.prefix}/${type.plural}`);
+  }
+
+  /** `body` as a string is sent as it is. */
+  async call(
+    method: string,
+    path: string,
+    options: { query?: Query; body?: unknown; contentType?: string } = {},
+  ): Promise<Answer> {
+    const response = await this.#send(method, path, options);
+    const text = await within(ANSWER_MS, `the body of ${method} ${path}`, readAll(response.body));
+    const contentType = response.headers.get('content-type');
+    const body = parse(text);
+    this.transcript.push({ request: title(method, path, options.query), status: response.status, contentType, body });
+    return { status: response.status, body: body as unknown as KubeBody };
+  }
+
+  /** Resolves when the server has answered, so that what is written afterwards belongs to the stream. */
+  async watch(path: string, query: Query): Promise<Watch> {
+    const abort = new AbortController();
+    const all = { ...query, watch: 'true' };
+    const response = await this.#send('GET', path, { query: all, signal: abort.signal });
+    const entry: Entry = {
+      request: title('GET', path, all),
+      status: response.status,
+      contentType: response.headers.get('content-type'),
+    };
+    this.transcript.push(entry);
+    if (response.status !== 200) {
+      entry.body = parse(await within(ANSWER_MS, `the body of GET ${path}`, readAll(response.body)));
+      return new Watch(entry, emptyBody(), abort);
+    }
+    const watch = new Watch(entry, response.body, abort);
+    this.#watches.add(watch);
+    return watch;
+  }
+
+  /** Ends the watches that the exchange left open. */
+  close(): void {
+    for (const watch of this.#watches) watch.close();
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    { query, body, contentType, signal }: { query?: Query; body?: unknown; contentType?: string; signal?: AbortSignal },
+  ) {
+    const request: TransportRequest = { method, path, headers: { accept: 'application/json' } };
+    if (query !== undefined) request.query = query;
+    if (signal !== undefined) request.signal = signal;
+    if (body !== undefined) {
+      request.body = typeof body === 'string' ? body : JSON.stringify(body);
+      request.headers = { accept: 'application/json', 'content-type': contentType ?? 'application/json' };
+    }
+    return within(ANSWER_MS, `${method} ${path}`, this.#transport.request(request));
+  }
+}
+
+export class Collection {
+  readonly path: string;
+  readonly #api: Api;
+  readonly #type: ResourceType;
+
+  constructor(api: Api, type: ResourceType, path: string) {
+    this.#api = api;
+    this.#type = type;
+    this.path = path;
+  }
+
+  /** An object of this type; `fields.metadata` is added to the name. */
+  object(name: string, fields: JsonObject = {}): JsonObject {
+    const metadata = { name, ...(fields.metadata as JsonObject | undefined) };
+    return { apiVersion: this.#type.apiVersion, kind: this.#type.kind, ...fields, metadata };
+  }
+
+  create(body: unknown, query?: Query): Promise<Answer> {
+    return this.#api.call('POST', this.path, { body, query });
+  }
+
+  get(name: string, query?: Query): Promise<Answer> {
+    return this.#api.call('GET', `${this.path}/${name}`, { query });
+  }
+
+  list(query?: Query): Promise<Answer> {
+    return this.#api.call('GET', this.path, { query });
+  }
+
+  put(name: string, body: unknown, query?: Query): Promise<Answer> {
+    return this.#api.call('PUT', `${this.path}/${name}`, { body, query });
+  }
+
+  patch(name: string, type: keyof typeof PATCH_TYPES, body: unknown): Promise<Answer> {
+    return this.#api.call('PATCH', `${this.path}/${name}`, { body, contentType: PATCH_TYPES[type] });
+  }
+
+  delete(name: string, options?: unknown): Promise<Answer> {
+    return this.#api.call('DELETE', `${this.path}/${name}`, { body: options });
+  }
+
+  deleteAll(query?: Query): Promise<Answer> {
+    return this.#api.call('DELETE', this.path, { query });
+  }
+
+  watch(query: Query = {}): Promise<Watch> {
+    return this.#api.watch(this.path, query);
+  }
+}
+
+/** A running watch. What `take`, `until` and `end` read goes to the transcript; what arrives unread does not. */
+export class Watch {
+  readonly #entry: Entry;
+  readonly #abort: AbortController;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(entry: Entry, body: AsyncIterable<Uint8Array>, abort: AbortController) {
+    this.#entry = entry;
+    this.#abort = abort;
+    this.#lines = lines(body);
+    entry.events = [];
+  }
+
+  /** The next `count` events. */
+  async take(count: number): Promise<WatchEvent[]> {
+    const events: WatchEvent[] = [];
+    while (events.length < count) {
+      const { done, value } = await this.#next();
+      if (done) throw new Error(`${this.#entry.request}: ended after ${events.length} of ${count} events`);
+      events.push(value as WatchEvent);
+    }
+    return events;
+  }
+
+  /** Everything up to the first event of the object `name`: with a last write to it, no event before can be missed. */
+  async until(name: string): Promise<void> {
+    while ((await this.take(1))[0]?.object.metadata?.name !== name);
+  }
+
+  /** The rest of a stream that the server ends. */
+  async end(): Promise<void> {
+    while (!(await this.#next()).done);
+    this.#entry.ended = true;
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  async #next(): Promise<IteratorResult<WatchEvent, undefined>> {
+    const line = await within(ANSWER_MS, `the next event of ${this.#entry.request}`, this.#lines.next());
+    if (line.done) return { done: true, value: undefined };
+    const event = JSON.parse(line.value) as Json;
+    this.#entry.events?.push(event);
+    return { done: false, value: event as unknown as WatchEvent };
+  }
+}
+
+export interface WatchEvent {
+  type: string;
+  object: { metadata?: { name?: string; resourceVersion?: string } };
+}
+
+function title(method: string, path: string, query: Query | undefined): string {
+  const search = Object.entries(query ?? {}).map(([name, value]) => `${name}=${value}`);
+  return search.length === 0 ? `${method} ${path}` : `${method} ${path}?${search.join('&')}`;
+}
+
+/** Not every answer is JSON: /healthz says `ok`. */
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = parts.pop() ?? '';
+    yield* parts;
+  }
+  if (rest !== '') yield rest;
+}
+
+async function* emptyBody(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,10 @@
+/** One row of the table: a few requests that belong together. It runs in a namespace of its own on both servers. */
+import type { Api } from './api.ts';
+
+export interface Exchange {
+  /** What the servers must agree on, as a sentence. */
+  name: string;
+  run(api: Api): Promise<void>;
+  /** Why the texts of error messages cannot agree; reason, code and the rest still must. */
+  otherWords?: string;
+}

@@ -1,0 +1,153 @@
+/**
+ * Makes the transcripts of two servers comparable: what must differ becomes a word that is the same on both, and
+ * nothing else is touched. Every rule says why the two cannot agree.
+ */
+import type { Entry, Json, JsonObject } from './api.ts';
+
+/** `otherWords`: the texts of failures are left out, see {@link Exchange.otherWords}. */
+export function normalise(transcript: readonly Entry[], otherWords = false): Json[] {
+  const names = new Names(transcript);
+  const versions = new Versions(transcript);
+
+  function value(json: Json): Json {
+    if (typeof json === 'string') return names.replace(message(json));
+    if (Array.isArray(json)) return json.map(value);
+    if (!isObject(json)) return json;
+    return Object.fromEntries(Object.entries(json).map(([name, of]) => [names.replace(name), value(of)]));
+  }
+
+  function body(json: Json, type?: Json): Json {
+    if (!isObject(json)) return value(json);
+    const shown = { ...json };
+    if (isObject(shown.metadata)) shown.metadata = metadata(shown.metadata, isObjectVersion(json, type));
+    if (Array.isArray(shown.items)) shown.items = shown.items.map((item) => body(item));
+    return value(otherWords && shown.status === 'Failure' ? withoutWords(shown) : shown);
+  }
+
+  function metadata(of: JsonObject, ofObject: boolean): JsonObject {
+    // Who owns which field is bookkeeping for server-side apply, which the embedded server does not offer.
+    const { managedFields: _, ...shown } = of;
+    if (typeof shown.resourceVersion === 'string') {
+      shown.resourceVersion = versions.replace(shown.resourceVersion, ofObject);
+    }
+    // Two clocks, and one of them was read later.
+    if (isTime(shown.creationTimestamp)) shown.creationTimestamp = '<time>';
+    if (isTime(shown.deletionTimestamp)) shown.deletionTimestamp = '<time>';
+    // A continue token is opaque: that there is one is all that can be compared.
+    if (typeof shown.continue === 'string' && shown.continue !== '') shown.continue = '<continue>';
+    return shown;
+  }
+
+  return transcript.map((entry) => {
+    const shown: JsonObject = { request: names.replace(request(entry.request)), status: entry.status };
+    if (entry.contentType !== undefined) shown.contentType = entry.contentType;
+    if (entry.body !== undefined) shown.body = body(entry.body);
+    if (entry.events !== undefined) {
+      shown.events = entry.events.map((event) =>
+        isObject(event) && event.object !== undefined
+          ? { ...event, object: body(event.object, event.type) }
+          : value(event),
+      );
+    }
+    if (entry.ended) shown.ended = true;
+    return shown;
+  });
+}
+
+/** uids are random, and so is the end of a name made by generateName: the n-th one seen is called n. */
+class Names {
+  readonly #names = new Map<string, string>();
+
+  constructor(transcript: readonly Entry[]) {
+    let uids = 0;
+    let generated = 0;
+    walk(transcript as unknown as Json, ({ uid, generateName, name }) => {
+      if (typeof uid === 'string' && !this.#names.has(uid)) this.#names.set(uid, `<uid ${++uids}>`);
+      if (typeof generateName !== 'string' || typeof name !== 'string' || this.#names.has(name)) return;
+      if (name.startsWith(generateName) && /^[a-z0-9]{5}$/.test(name.slice(generateName.length))) {
+        this.#names.set(name, `${generateName}<${++generated}>`);
+      }
+    });
+  }
+
+  replace(text: string): string {
+    let replaced = text;
+    for (const [name, shown] of this.#names) replaced = replaced.replaceAll(name, shown);
+    return replaced;
+  }
+}
+
+/**
+ * One counter serves the whole cluster, and its numbers depend on everything else that was written. What must agree is
+ * the order: the n-th object version of an exchange is `v<n>`. A list or a bookmark may be newer than the newest object
+ * it speaks of, because others write too: `at v<n>` says which object versions it covers.
+ */
+class Versions {
+  readonly #sorted: bigint[];
+
+  constructor(transcript: readonly Entry[]) {
+    const found = new Set<bigint>();
+    const add = (json: Json, type?: Json): void => {
+      if (!isObject(json)) return;
+      if (Array.isArray(json.items)) for (const item of json.items) add(item);
+      const version = isObject(json.metadata) ? json.metadata.resourceVersion : undefined;
+      if (isVersion(version) && isObjectVersion(json, type)) found.add(BigInt(version));
+    };
+    for (const { body, events } of transcript) {
+      if (body !== undefined) add(body);
+      for (const event of events ?? [])
+        if (isObject(event) && event.object !== undefined) add(event.object, event.type);
+    }
+    this.#sorted = [...found].sort((a, b) => (a < b ? -1 : 1));
+  }
+
+  replace(version: string, ofObject: boolean): string {
+    if (!isVersion(version)) return version;
+    const rank = this.#sorted.filter((other) => other <= BigInt(version)).length;
+    return ofObject ? `v${rank}` : `at v${rank}`;
+  }
+}
+
+/** The metadata of a list, a Status or a bookmark speaks of the collection, any other of the object itself. */
+function isObjectVersion(body: JsonObject, type: Json | undefined): boolean {
+  return type !== 'BOOKMARK' && !Array.isArray(body.items) && body.kind !== 'Status';
+}
+
+function withoutWords(status: JsonObject): JsonObject {
+  const shown: JsonObject = { ...status, message: '…' };
+  const details = shown.details;
+  if (!isObject(details) || !Array.isArray(details.causes)) return shown;
+  const causes = details.causes.map((cause) => (isObject(cause) ? { ...cause, message: '…' } : cause));
+  return { ...shown, details: { ...details, causes } };
+}
+
+/** Versions and continue tokens in the label of a request; the answers to them are compared in full. */
+function request(title: string): string {
+  return title.replace(/\b(continue|resourceVersion)=(?!0\b)[^&]*/g, '$1=…');
+}
+
+/** The server's own counter in its messages. */
+function message(text: string): string {
+  return text
+    .replace(/too old resource version: \d+ \(\d+\)/, 'too old resource version: … (…)')
+    .replace(/(Too large resource version: \d+, current: )\d+/, '$1…');
+}
+
+function isTime(value: Json | undefined): boolean {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value);
+}
+
+function isVersion(value: Json | undefined): value is string {
+  return typeof value === 'string' && /^[1-9]\d*$/.test(value);
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function walk(json: Json, see: (object: JsonObject) => void): void {
+  if (Array.isArray(json)) for (const item of json) walk(item, see);
+  if (!isObject(json)) return;
+  see(json);
+  for (const value of Object.values(json)) if (value !== undefined) walk(value, see);
+}

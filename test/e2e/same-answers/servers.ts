@@ -1,0 +1,52 @@
+/** The two servers side by side, with what a real one must be given before it takes the exchanges' requests. */
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Transport } from 'capstan/cache';
+import { kubeConfigTransport } from 'capstan/client-node';
+import { eventually } from '../conditions.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { Api } from './api.ts';
+import { type ResourceType, widgetDefinition, widgets } from './resources.ts';
+
+/** Serves `widgets` and has the namespaces: the embedded server asks for neither. */
+export async function prepareRealServer(config: KubeConfig, namespaces: readonly string[]): Promise<Transport> {
+  const transport = kubeConfigTransport(config);
+  const api = new Api(transport, 'default');
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  await expectStatus(201, api.call('POST', crds, { body: widgetDefinition }));
+  await eventually('the real server serves widgets', async () => {
+    const { status } = await api.of(widgets).list();
+    return status === 200 || `status ${status}`;
+  });
+  for (const name of namespaces) await createNamespace(api, name);
+  return transport;
+}
+
+/** Resolves when a server that was just started has filled its watch caches; before that it answers watches with 429. */
+export async function watchCachesFilled(transport: Transport, types: readonly ResourceType[]): Promise<void> {
+  const api = new Api(transport, 'default');
+  for (const type of types) {
+    await eventually(`the real server watches ${type.plural}`, async () => {
+      const query = { watch: 'true', timeoutSeconds: '1' };
+      const { status } = await api.call('GET', api.of(type).path, { query });
+      return status === 200 || `status ${status}`;
+    });
+  }
+}
+
+export async function createNamespace(api: Api, name: string): Promise<void> {
+  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  await expectStatus(201, api.call('POST', '/api/v1/namespaces', { body }));
+}
+
+async function expectStatus(status: number, answer: ReturnType<Api['call']>): Promise<void> {
+  const got = await answer;
+  if (got.status !== status) throw new Error(`expected ${status}, got ${got.status}: ${JSON.stringify(got.body)}`);
+}
+
+/** The kubeconfig as a user's program reads it. */
+export async function readKubeConfig(plane: ControlPlane): Promise<KubeConfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  config.loadFromFile(plane.kubeconfig);
+  return config;
+}

@@ -1,0 +1,43 @@
+/**
+ * Habits that a linter has no rule for: tests never wait for time to pass, nothing is silenced, and nothing is left to do.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Every line of the files that matches, as path:line: text. */
+function find(patterns: string[], wanted: RegExp): string[] {
+  const exclude = ['**/node_modules/**', 'bench/peers/**', 'bindings/generated/**', 'test/house/**'];
+  return globSync(patterns, { cwd: root, exclude })
+    .sort()
+    .flatMap((path) =>
+      readFileSync(`${root}/${path}`, 'utf8')
+        .split('\n')
+        .map((line, i) => ({ line, place: `${path}:${i + 1}: ${line.trim()}` })),
+    )
+    .filter(({ line }) => wanted.test(line))
+    .map(({ place }) => place);
+}
+
+describe('the habits of the house', () => {
+  it('are looked for in files that exist', () => {
+    expect(find(['bindings/clock.ts'], /\bsetTimeout\(/).length).toBeGreaterThan(0);
+  });
+
+  // Not test/e2e: a real API server is a process of its own, which is awaited with deadlines.
+  it('keep host timers out of tests: time is a fake clock, sockets are awaited by their events', () => {
+    expect(find(['test/*.ts', 'test/!(e2e)/**/*.ts'], /\bset(Timeout|Interval)\(|\bfrom 'node:timers/)).toEqual([]);
+  });
+
+  it('read the host clock and set host timers in one file of the package', () => {
+    const clocks = find(['bindings/**/*.ts'], /\bset(Timeout|Interval)\(|\bperformance\.now\(|\bDate\.now\(/);
+    expect(clocks.filter((place) => !place.startsWith('bindings/clock.ts:'))).toEqual([]);
+  });
+
+  it('silence no compiler and no linter, and postpone nothing', () => {
+    const everything = ['{bindings,assembly,bench,scripts,examples,test}/**/*.ts', '*.md'];
+    expect(find(everything, /@ts-(ignore|nocheck|expect-error)|biome-ignore|\b(TODO|FIXME|XXX)\b/)).toEqual([]);
+  });
+});

@@ -1,0 +1,149 @@
+/**
+ * The layout, held by a test: which folder imports which, who may use node: modules, and how a file looks. The rules are
+ * data here, the checker is imports.ts.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { cycleIn, importsOf, type Rules, type Sources, violations } from './imports.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const RULES: Rules = {
+  folders: {
+    workqueue: [],
+    cache: [],
+    controller: ['workqueue', 'cache'],
+    'client-node': ['cache'],
+    testing: ['cache'],
+  },
+  gatherer: { file: 'bindings/index.ts', folders: ['workqueue', 'cache', 'controller'] },
+  node: ['client-node', 'testing'],
+  packages: { '@kubernetes/client-node': 'client-node' },
+};
+
+const LONGEST_FILE = 450;
+
+function read(...patterns: string[]): Sources {
+  const exclude = ['bindings/generated/**', 'bench/peers/**', '**/node_modules/**'];
+  const files = globSync(patterns, { cwd: root, exclude }).sort();
+  return Object.fromEntries(files.map((file) => [file, readFileSync(`${root}/${file}`, 'utf8')]));
+}
+
+describe('the sources of the package', () => {
+  const bindings = read('bindings/**/*.ts');
+
+  it('are found', () => {
+    expect(Object.keys(bindings)).toEqual(expect.arrayContaining(['bindings/clock.ts', 'bindings/cache/index.ts']));
+  });
+
+  it('import in the directions of the design', () => {
+    expect(violations(bindings, RULES)).toEqual([]);
+  });
+
+  it('have no file that is too long to be one idea', () => {
+    const long = Object.entries(read('bindings/**/*.ts', 'assembly/**/*.ts'))
+      .map(([path, text]) => `${path}: ${text.trimEnd().split('\n').length}`)
+      .filter((entry) => Number(entry.split(': ')[1]) > LONGEST_FILE);
+    expect(long).toEqual([]);
+  });
+
+  it('open with a comment that says what the file keeps true, and so do all others', () => {
+    const all = read('{bindings,assembly,bench,scripts,examples,test}/**/*.ts');
+    expect(Object.keys(all).filter((path) => !opensWithComment(all[path] ?? ''))).toEqual([]);
+  });
+});
+
+function opensWithComment(source: string): boolean {
+  return /^(?:#![^\n]*\n)?\s*\/[/*]/.test(source);
+}
+
+describe('the checker of imports', () => {
+  const broken = (path: string, source: string, more: Sources = {}): string[] =>
+    violations({ [path]: source, ...more }, RULES);
+
+  it.each([
+    ['bindings/clock.ts', "import { WorkQueue } from './workqueue/index.ts';", 'nothing above'],
+    ['bindings/workqueue/queue.ts', "import type { Store } from '../cache/store.ts';", 'workqueue may import'],
+    ['bindings/cache/store.ts', "export * from '../workqueue/queue.ts';", 'cache may import'],
+    ['bindings/cache/store.ts', "import { readFileSync } from 'node:fs';", 'node: modules'],
+    ['bindings/cache/store.ts', "const later = await import('../controller/controller.ts');", 'cache may import'],
+    ['bindings/cache/store.ts', "import '../controller/controller.ts';", 'cache may import'],
+    ['bindings/cache/store.ts', "import { all } from '../index.ts';", 'nothing imports it'],
+    ['bindings/controller/a.ts', "import type { KubeConfig } from '@kubernetes/client-node';", 'only client-node'],
+    ['bindings/client-node/a.ts', "import { KubeConfig } from '@kubernetes/client-node';", 'only types'],
+    ['bindings/client-node/a.ts', "import { type KubeConfig } from '@kubernetes/client-node';", 'only types'],
+    ['bindings/testing/a.ts', "import express from 'express';", 'no package'],
+    ['bindings/testing/a.ts', "import { naive } from '../../bench/peers/naive.mjs';", 'leaves bindings/'],
+    ['bindings/index.ts', "export * from './testing/index.ts';", 'alone'],
+    ['bindings/extras/a.ts', "import { a } from '../cache/a.ts';", 'no rule for the folder extras'],
+  ])('refuses in %s: %s', (path, source, why) => {
+    expect(broken(path, source)).toEqual([expect.stringContaining(why)]);
+  });
+
+  it.each([
+    ['bindings/workqueue/queue.ts', "import { invalid } from '../errors.ts';"],
+    ['bindings/controller/controller.ts', "import { WorkQueue } from '../workqueue/index.ts';"],
+    ['bindings/client-node/a.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
+    ['bindings/client-node/a.ts', "import { Agent } from 'node:https';"],
+    ['bindings/core.ts', "import module from '#core-module';"],
+    ['bindings/core.ts', "import { bytes } from './generated/core-wasm.ts';"],
+    ['bindings/index.ts', "export * from './cache/index.ts';"],
+  ])('accepts in %s: %s', (path, source) => {
+    expect(broken(path, source)).toEqual([]);
+  });
+
+  it('sees the imports of a whole file, with their lines', () => {
+    const source = [
+      "import type { A } from './a.ts';",
+      'import {',
+      '  b, // not this: from "x"',
+      "} from './b.ts';",
+      'export type * from "./c.ts";',
+      "export { type D, e } from './d.ts';",
+      "import type from './e.ts';",
+      "const f = import('./f.ts');",
+    ].join('\n');
+    expect(importsOf(source)).toEqual([
+      { specifier: './a.ts', typeOnly: true, line: 1 },
+      { specifier: './b.ts', typeOnly: false, line: 4 },
+      { specifier: './c.ts', typeOnly: true, line: 5 },
+      { specifier: './d.ts', typeOnly: false, line: 6 },
+      { specifier: './e.ts', typeOnly: false, line: 7 },
+      { specifier: './f.ts', typeOnly: false, line: 8 },
+    ]);
+  });
+
+  it('is not deceived by comments, strings, templates and regular expressions', () => {
+    const source = [
+      "/* import a from 'comment'; */ // import b from 'line';",
+      'const text = "import c from \'string\'";',
+      `const template = \`import d from 'template' \${f({ g: \`\${h} from 'deep'\` })} from 'tail'\`;`,
+      "const pattern = /['\"`]/; const ratio = total / count; import { i } from './real.ts';",
+      "const slash = x ? /a'/ : y / 2; import './side.ts';",
+    ].join('\n');
+    expect(importsOf(source).map((each) => each.specifier)).toEqual(['./real.ts', './side.ts']);
+  });
+
+  it('finds folders that import each other', () => {
+    expect(cycleIn(new Map([['a', new Set(['b'])]]))).toBeUndefined();
+    const cycle = new Map([
+      ['a', new Set(['b'])],
+      ['b', new Set(['c'])],
+      ['c', new Set(['b'])],
+    ]);
+    expect(cycleIn(cycle)).toEqual(['b', 'c', 'b']);
+    const lax: Rules = { ...RULES, folders: { ...RULES.folders, cache: ['controller'] } };
+    const sources = {
+      'bindings/cache/a.ts': "import type { B } from '../controller/b.ts';",
+      'bindings/controller/b.ts': "import { a } from '../cache/a.ts';",
+    };
+    expect(violations(sources, lax)).toEqual(['folders import each other: cache -> controller -> cache']);
+  });
+
+  it('tells a file that opens with a comment from one that does not', () => {
+    expect(opensWithComment('/** A clock. */\n')).toBe(true);
+    expect(opensWithComment('#!/usr/bin/env node\n// A tool.\n')).toBe(true);
+    expect(opensWithComment("import a from './a.ts';\n")).toBe(false);
+  });
+});

@@ -1,0 +1,119 @@
+/**
+ * What the package promises to those who install it: no dependencies, typed entry points that exist, and parts that run
+ * in a browser. The built files are judged, so a build has to come first (`npm test` makes one).
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const readText = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
+
+interface Manifest {
+  type: string;
+  sideEffects: boolean;
+  license: string;
+  engines: { node: string };
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, { optional?: boolean }>;
+  devDependencies: Record<string, string>;
+  allowScripts: Record<string, boolean>;
+  scripts: Record<string, string>;
+  exports: Record<string, string | Record<string, string>>;
+  imports: Record<string, Record<string, string>>;
+}
+
+const manifest = JSON.parse(readText('package.json')) as Manifest;
+
+/** The paths that a value of `exports` or `imports` names. */
+function paths(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(paths) : [];
+}
+
+/** Bundles one subpath as for a browser and says which modules went in; rejects where one needs Node. */
+async function browserInputs(contents: string): Promise<string[]> {
+  const { metafile } = await build({
+    stdin: { contents, resolveDir: root },
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  });
+  return Object.keys(metafile.inputs).filter((input) => input !== '<stdin>');
+}
+
+describe('the manifest', () => {
+  it('has no runtime dependencies, and client-node as an optional peer', () => {
+    expect(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })).toEqual([]);
+    expect(Object.keys(manifest.peerDependencies)).toEqual(['@kubernetes/client-node']);
+    expect(manifest.peerDependencies['@kubernetes/client-node']).toMatch(/^\^2\./);
+    expect(manifest.peerDependenciesMeta['@kubernetes/client-node']?.optional).toBe(true);
+  });
+
+  it('is ESM without side effects, for Node 22.19 and newer, under Apache-2.0', () => {
+    expect(manifest).toMatchObject({
+      type: 'module',
+      sideEffects: false,
+      license: 'Apache-2.0',
+      engines: { node: '>=22.19' },
+    });
+  });
+
+  it('pins every tool exactly, and lets the pinned Node run its install script', () => {
+    const loose = Object.entries(manifest.devDependencies).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version));
+    expect(loose).toEqual([]);
+    expect(manifest.devDependencies.node).toMatch(/^26\./);
+    expect(manifest.allowScripts.node).toBe(true);
+  });
+
+  it('has the scripts that the documentation names', () => {
+    const named = ['build', 'demo', 'test', 'test:vectors', 'test:e2e', 'bench', 'check'];
+    expect(Object.keys(manifest.scripts)).toEqual(expect.arrayContaining(named));
+  });
+
+  it('exports each subpath, with types first', () => {
+    const subpaths = ['.', './workqueue', './cache', './controller', './client-node', './testing', './core.wasm'];
+    expect(Object.keys(manifest.exports)).toEqual(expect.arrayContaining([...subpaths, './package.json']));
+    for (const subpath of subpaths) {
+      expect(Object.keys(manifest.exports[subpath] ?? {})[0], `first condition of ${subpath}`).toBe('types');
+    }
+    expect(manifest.imports['#core-module']).toHaveProperty('workerd');
+  });
+
+  it('names only files that a build makes', () => {
+    expect(existsSync(`${root}/dist`), 'dist/ is missing: run npm run build').toBe(true);
+    const named = [...paths(manifest.exports), ...paths(manifest.imports)];
+    expect(named.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+  });
+});
+
+describe('the lock file', () => {
+  it('names no registry host, so that any mirror serves an install', () => {
+    const lines = readText('package-lock.json').split('\n');
+    expect(lines.filter((line) => /"resolved"\s*:\s*"[a-z+]+:\/\//.test(line))).toEqual([]);
+  });
+
+  it('belongs to this manifest', () => {
+    const lock = JSON.parse(readText('package-lock.json')) as { packages: Record<string, Partial<Manifest>> };
+    expect(lock.packages['']?.devDependencies).toEqual(manifest.devDependencies);
+    expect(lock.packages['']?.dependencies).toBeUndefined();
+  });
+});
+
+describe('a bundle for the browser', () => {
+  it.each(['workqueue', 'cache', 'controller'])('of capstan/%s needs no Node and no package', async (subpath) => {
+    const inputs = await browserInputs(`export * from 'capstan/${subpath}';`);
+    expect(inputs).toContain(`dist/${subpath}/index.js`);
+    expect(inputs.filter((input) => !input.startsWith('dist/'))).toEqual([]);
+  });
+
+  it('of something that does need Node is refused, so that the test above can fail', async () => {
+    await expect(browserInputs(`export * from 'capstan/testing';`)).rejects.toThrow(/node:/);
+  });
+});

@@ -1,0 +1,322 @@
+/** The behaviour of DelayingQueue, for any implementation. */
+import { FakeClock, type QueueOptions, type Request, requestKey } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { drain, expectError, expectRejection, isCollected, settle, watch, wrong } from '../helpers.ts';
+import type { Implementation } from '../implementations.ts';
+import { distinctKeys, distinctRequests } from './hostile.ts';
+
+export function delayingQueueCases(make: Implementation): void {
+  function start<T = string>(options?: QueueOptions<T>) {
+    const clock = new FakeClock(1_000);
+    return { clock, queue: make.delaying<T>({ clock, ...options }) };
+  }
+
+  describe(`DelayingQueue: times (${make.name})`, () => {
+    test('never early, and at the very moment', () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 50);
+      clock.step(49.999);
+      expect(queue.len()).toBe(0);
+      clock.step(0.001);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('one jump past several delays hands them out in the order of their times', () => {
+      const { clock, queue } = start();
+      queue.addAfter('late', 300);
+      queue.addAfter('early', 100);
+      queue.addAfter('middle', 200.5);
+      clock.step(1_000);
+      expect(drain(queue)).toEqual(['early', 'middle', 'late']);
+    });
+
+    test('delays that end at one moment come out in the order in which they were added', () => {
+      const { clock, queue } = start();
+      const keys = Array.from({ length: 500 }, (_, i) => `key-${i}`);
+      for (const key of keys) queue.addAfter(key, 100);
+      clock.step(100);
+      expect(drain(queue)).toEqual(keys);
+    });
+
+    test('a key that waited until a moment, fired earlier and waits until it again comes behind those before it', () => {
+      // The heap keeps an outdated entry until it comes up. Such an entry must not lend its place to a later wait.
+      const { clock, queue } = start();
+      queue.addAfter('a', 100);
+      queue.addAfter('a', 10);
+      queue.addAfter('b', 100);
+      clock.step(10);
+      expect(drain(queue)).toEqual(['a']);
+      queue.addAfter('a', 90);
+      clock.step(90);
+      expect(drain(queue)).toEqual(['b', 'a']);
+    });
+
+    test('an outdated wait of a key that is gone does not move the key that has its slot now', () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 100);
+      queue.addAfter('a', 10);
+      queue.addAfter('b', 100);
+      clock.step(10);
+      expect(drain(queue)).toEqual(['a']);
+      queue.addAfter('c', 90);
+      clock.step(90);
+      expect(drain(queue)).toEqual(['b', 'c']);
+    });
+
+    test('the earlier time wins, whether it comes first or second', () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 50);
+      queue.addAfter('a', 100);
+      queue.addAfter('b', 100);
+      queue.addAfter('b', 50);
+      clock.step(50);
+      expect(drain(queue)).toEqual(['a', 'b']);
+      clock.step(10_000);
+      expect(queue.len()).toBe(0);
+    });
+
+    test.each([[0], [-1], [Number.NEGATIVE_INFINITY], [-0]])('a delay of %s ms adds at once', (ms) => {
+      const { clock, queue } = start();
+      queue.addAfter('a', ms);
+      expect(drain(queue)).toEqual(['a']);
+      expect(clock.timers()).toBe(0);
+    });
+
+    test('a delay ≤ 0 leaves an earlier wait, which fires again', () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 50);
+      queue.addAfter('a', 0);
+      expect(drain(queue)).toEqual(['a']);
+      clock.step(50);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('a plain add does not end a wait', () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 50);
+      queue.add('a');
+      expect(drain(queue)).toEqual(['a']);
+      clock.step(50);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('a wait that ends while its key is queued adds nothing; while it is processed, it comes back after done', () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 50);
+      queue.add('a');
+      clock.step(50);
+      expect(queue.len()).toBe(1);
+      queue.tryGet();
+      queue.addAfter('a', 50);
+      clock.step(50);
+      expect(queue.len()).toBe(0);
+      queue.done('a');
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('an item that is done while it waits is still handed out', () => {
+      const { clock, queue } = start<{ id: string }>({ key: ({ id }) => id });
+      queue.add({ id: 'a' });
+      const got = queue.tryGet() as { id: string };
+      queue.addAfter(got, 50);
+      queue.done(got);
+      clock.step(50);
+      expect(queue.tryGet()).toEqual({ id: 'a' });
+    });
+
+    test('the longest delays work: more than 2^31 ms, and for ever', () => {
+      const { clock, queue } = start();
+      queue.addAfter('month', 2 ** 31 + 5);
+      queue.addAfter('never', Number.POSITIVE_INFINITY);
+      clock.step(2 ** 31 + 4);
+      expect(queue.len()).toBe(0);
+      clock.step(1);
+      expect(drain(queue)).toEqual(['month']);
+      clock.step(1e15);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('a delayed add serves a waiting get', async () => {
+      const { clock, queue } = start();
+      const get = watch(queue.get());
+      queue.addAfter('a', 50);
+      await settle();
+      expect(get.state).toBe('pending');
+      clock.step(50);
+      await settle();
+      expect(get.value?.item).toBe('a');
+    });
+  });
+
+  describe(`DelayingQueue: one timer (${make.name})`, () => {
+    test('there is one while something waits, and none else', () => {
+      const { clock, queue } = start();
+      expect(clock.timers()).toBe(0);
+      for (let i = 0; i < 100; i++) queue.addAfter(`key-${i}`, 100 - i);
+      expect(clock.timers()).toBe(1);
+      clock.step(50);
+      expect(clock.timers()).toBe(1);
+      clock.step(50);
+      expect(clock.timers()).toBe(0);
+      expect(queue.len()).toBe(100);
+    });
+
+    test('it is never set for longer than the heartbeat of 10 s', () => {
+      const delays: number[] = [];
+      class Recording extends FakeClock {
+        override setTimer(run: () => void, ms: number): unknown {
+          delays.push(ms);
+          return super.setTimer(run, ms);
+        }
+      }
+      const clock = new Recording();
+      const queue = make.delaying({ clock });
+      queue.addAfter('a', 3_600_000);
+      for (let i = 0; i < 360; i++) clock.step(10_000);
+      expect(drain(queue)).toEqual(['a']);
+      expect(Math.max(...delays)).toBeLessThanOrEqual(10_000);
+    });
+
+    test('a clock that stood still and jumps (a suspended machine) loses no delay', () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 5_000);
+      queue.addAfter('b', 20_000);
+      clock.step(86_400_000);
+      expect(drain(queue)).toEqual(['a', 'b']);
+    });
+
+    test('a timer of the host that fires early does not fire the delay early', () => {
+      // Hosts round: Node's timers fire up to a millisecond before performance.now() says so.
+      let fire = () => {};
+      let now = 0;
+      const queue = make.delaying({
+        clock: {
+          now: () => now,
+          setTimer: (run) => {
+            fire = run;
+            return 1;
+          },
+          clearTimer: () => {},
+        },
+      });
+      queue.addAfter('a', 50);
+      now = 49.5;
+      fire();
+      expect(queue.len()).toBe(0);
+      now = 50;
+      fire();
+      expect(queue.len()).toBe(1);
+    });
+  });
+
+  describe(`DelayingQueue: shutdown and dispose (${make.name})`, () => {
+    test.each(['shutDown', 'shutDownWithDrain'] as const)('%s drops all that waits and the timer', (method) => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 50);
+      void queue[method]();
+      expect(clock.timers()).toBe(0);
+      queue.addAfter('b', 50);
+      queue.addAfter('c', 0);
+      clock.step(100_000);
+      expect(queue.len()).toBe(0);
+      expect(clock.timers()).toBe(0);
+    });
+
+    test('dispose drops the timer, and addAfter is a typed error then', async () => {
+      const { clock, queue } = start();
+      queue.addAfter('a', 50);
+      queue.dispose();
+      expect(clock.timers()).toBe(0);
+      expectError(() => queue.addAfter('b', 50), 'DISPOSED');
+      expectError(() => queue.addAfter('b', 0), 'DISPOSED');
+      await expectRejection(queue.get(), 'DISPOSED');
+    });
+
+    test('an item that waited and was dropped is not kept', async () => {
+      const { queue } = start<{ id: string }>({ key: ({ id }) => id });
+      const ref = (() => {
+        const item = { id: 'a' };
+        queue.addAfter(item, 50);
+        return new WeakRef(item);
+      })();
+      queue.shutDown();
+      expect(await isCollected(ref)).toBe(true);
+      expect(queue.shuttingDown()).toBe(true);
+    });
+
+    test('an item that waited, came out and is done is not kept', async () => {
+      const { clock, queue } = start<{ id: string }>({ key: ({ id }) => id });
+      const ref = (() => {
+        const item = { id: 'a' };
+        queue.addAfter(item, 50);
+        queue.addAfter(item, 20);
+        clock.step(20);
+        queue.done(queue.tryGet() as { id: string });
+        return new WeakRef(item);
+      })();
+      expect(await isCollected(ref)).toBe(true);
+      expect(queue.len()).toBe(0);
+    });
+  });
+
+  describe(`DelayingQueue: keys and input (${make.name})`, () => {
+    test('hostile strings wait apart', () => {
+      const { clock, queue } = start();
+      for (const key of distinctKeys) queue.addAfter(key, 10);
+      clock.step(10);
+      expect(drain(queue)).toEqual(distinctKeys);
+    });
+
+    test('hostile requests wait apart', () => {
+      const { clock, queue } = start<Request>({ key: requestKey });
+      for (const request of distinctRequests) queue.addAfter({ ...request }, 10);
+      for (const request of distinctRequests) queue.addAfter({ ...request }, 20);
+      clock.step(20);
+      expect(drain(queue)).toEqual(distinctRequests);
+    });
+
+    test.each([[Number.NaN], [undefined], ['5'], [null]])('a delay of %s is a typed error and adds nothing', (ms) => {
+      const { clock, queue } = start();
+      expectError(() => queue.addAfter('a', wrong(ms)), 'INVALID_ARGUMENT', /number/);
+      clock.step(100_000);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('an item of the wrong type is a typed error', () => {
+      const { queue } = start();
+      expectError(() => queue.addAfter(wrong(5), 50), 'INVALID_ARGUMENT', /string/);
+      expectError(() => queue.addAfter(wrong(5), 0), 'INVALID_ARGUMENT', /string/);
+    });
+
+    test('with an order of the user, delayed items go through it', () => {
+      const items: string[] = [];
+      const { clock, queue } = start({
+        queue: { touch: () => {}, push: (item) => items.push(item), len: () => items.length, pop: () => items.pop() as string },
+      });
+      queue.addAfter('a', 10);
+      queue.addAfter('b', 20);
+      queue.addAfter('c', 30);
+      clock.step(20);
+      expect(queue.len()).toBe(2);
+      expect(drain(queue)).toEqual(['b', 'a']);
+      clock.step(10);
+      expect(drain(queue)).toEqual(['c']);
+    });
+
+    test('wrapping another queue: both show the same items', async () => {
+      const clock = new FakeClock();
+      const inner = make.queue();
+      const queue = make.delaying({ clock, inner });
+      queue.addAfter('a', 50);
+      inner.add('b');
+      expect(queue.len()).toBe(1);
+      clock.step(50);
+      expect(inner.len()).toBe(2);
+      expect(queue.tryGet()).toBe('b');
+      queue.done('b');
+      expect(await inner.get()).toEqual({ item: 'a', shutdown: false });
+      queue.shutDown();
+      expect(inner.shuttingDown()).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,209 @@
+/** The behaviour of the limiters, for any implementation. */
+import {
+  BucketRateLimiter,
+  defaultControllerRateLimiter,
+  defaultItemBasedRateLimiter,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  ItemFastSlowRateLimiter,
+  MaxOfRateLimiter,
+  type RateLimiter,
+  type Request,
+  requestKey,
+  WithMaxWaitRateLimiter,
+} from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { expectError, isCollected, wrong } from '../helpers.ts';
+import type { Implementation } from '../implementations.ts';
+import { distinctKeys, distinctRequests } from './hostile.ts';
+
+const many = <T>(limiter: RateLimiter<T>, item: T, count: number): number[] =>
+  Array.from({ length: count }, () => limiter.when(item));
+
+export function limiterCases({ name, within }: Implementation): void {
+  describe(`ItemExponentialFailureRateLimiter (${name})`, () => {
+    test('doubles from base to max, each item for itself', () => {
+      const limiter = within(() => new ItemExponentialFailureRateLimiter(5, 70));
+      expect(many(limiter, 'a', 6)).toEqual([5, 10, 20, 40, 70, 70]);
+      expect(many(limiter, 'b', 2)).toEqual([5, 10]);
+      expect([limiter.numRequeues('a'), limiter.numRequeues('b'), limiter.numRequeues('c')]).toEqual([6, 2, 0]);
+      limiter.forget('a');
+      limiter.forget('c');
+      expect(limiter.numRequeues('a')).toBe(0);
+      expect(many(limiter, 'a', 1)).toEqual([5]);
+    });
+
+    test('a thousand failures and far more stay at max', () => {
+      const limiter = within(() => new ItemExponentialFailureRateLimiter(1, 1_000_000));
+      expect(many(limiter, 'a', 5_000).at(-1)).toBe(1_000_000);
+      expect(limiter.numRequeues('a')).toBe(5_000);
+      const endless = within(() => new ItemExponentialFailureRateLimiter(1, Number.POSITIVE_INFINITY));
+      expect(many(endless, 'a', 5_000).at(-1)).toBe(Number.POSITIVE_INFINITY);
+    });
+
+    test('what client-go accepts is legal: base 0, base above max, max 0', () => {
+      const zero = within(() => new ItemExponentialFailureRateLimiter(0, 1_000));
+      expect(many(zero, 'a', 3)).toEqual([0, 0, 0]);
+      expect(many(zero, 'a', 2_000).at(-1)).toBe(0);
+      const above = within(() => new ItemExponentialFailureRateLimiter(1.5, 1));
+      expect(many(above, 'a', 3)).toEqual([1, 1, 1]);
+    });
+
+    test('counts by key, requests by both parts, and keeps hostile keys apart', () => {
+      const requests = within(() => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }));
+      for (const request of distinctRequests) expect(requests.when({ ...request })).toBe(1);
+      for (const request of distinctRequests) expect(requests.numRequeues({ ...request })).toBe(1);
+      const strings = within(() => new ItemExponentialFailureRateLimiter(1, 1e6));
+      for (const key of distinctKeys) expect(strings.when(key)).toBe(1);
+      for (const key of distinctKeys) strings.forget(key);
+      for (const key of distinctKeys) expect(strings.numRequeues(key)).toBe(0);
+    });
+
+    test('keeps no item, counted or forgotten', async () => {
+      const limiter = within(() => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 10, { key: ({ id }) => id }));
+      const ref = (() => {
+        const item = { id: 'a' };
+        limiter.when(item);
+        limiter.forget(item);
+        return new WeakRef(item);
+      })();
+      expect(await isCollected(ref)).toBe(true);
+      expect(limiter.numRequeues({ id: 'a' })).toBe(0);
+    });
+
+    test.each([
+      [Number.NaN, 10, 'base'],
+      [5, Number.NaN, 'max'],
+      [undefined, 10, 'base'],
+      ['5', 10, 'base'],
+      [5, null, 'max'],
+    ])('base %s, max %s: a typed error names %s', (base, max, named) => {
+      const make = () => within(() => new ItemExponentialFailureRateLimiter(wrong(base), wrong(max)));
+      expectError(make, 'INVALID_ARGUMENT', new RegExp(named, 'i'));
+    });
+
+    test('items of the wrong type and key functions that return none are typed errors', () => {
+      const strings = within(() => new ItemExponentialFailureRateLimiter(5, 10));
+      expectError(() => strings.when(wrong({ id: 1 })), 'INVALID_ARGUMENT', /string/);
+      const objects = within(() => new ItemExponentialFailureRateLimiter<object>(5, 10, { key: () => wrong(5) }));
+      expectError(() => objects.when({}), 'INVALID_ARGUMENT', /string/);
+      const badKey = () => within(() => new ItemExponentialFailureRateLimiter(5, 10, { key: wrong('id') }));
+      expectError(badKey, 'INVALID_ARGUMENT', /key/);
+    });
+  });
+
+  describe(`ItemFastSlowRateLimiter (${name})`, () => {
+    test('fast for the first attempts, then slow', () => {
+      const limiter = within(() => new ItemFastSlowRateLimiter(5, 10_000, 3));
+      expect(many(limiter, 'a', 5)).toEqual([5, 5, 5, 10_000, 10_000]);
+      expect(limiter.numRequeues('a')).toBe(5);
+      limiter.forget('a');
+      expect(many(limiter, 'a', 1)).toEqual([5]);
+    });
+
+    test('maxFastAttempts 0 and below is slow from the start', () => {
+      expect(many(within(() => new ItemFastSlowRateLimiter(1, 2, 0)), 'a', 2)).toEqual([2, 2]);
+    });
+
+    test.each([
+      [Number.NaN, 1, 1],
+      [1, Number.NaN, 1],
+      [1, 1, Number.NaN],
+      [1, 1, '3'],
+    ])('fast %s, slow %s, maxFastAttempts %s is a typed error', (fast, slow, attempts) => {
+      const make = () => within(() => new ItemFastSlowRateLimiter(fast, slow, wrong(attempts)));
+      expectError(make, 'INVALID_ARGUMENT', /number|integer/);
+    });
+  });
+
+  describe(`BucketRateLimiter (${name})`, () => {
+    test('a burst at once, then one token at a time, refilled by time up to the burst', () => {
+      const clock = new FakeClock(500);
+      const limiter = within(() => new BucketRateLimiter(10, 3, { clock }));
+      expect(many(limiter, 'a', 5)).toEqual([0, 0, 0, 100, 200]);
+      clock.step(200);
+      expect(limiter.when('b')).toBeCloseTo(100, 6);
+      clock.step(3_600_000);
+      expect(many(limiter, 'c', 4)).toEqual([0, 0, 0, 100]);
+    });
+
+    test('forget gives no token back and numRequeues is 0', () => {
+      const clock = new FakeClock();
+      const limiter = within(() => new BucketRateLimiter(1, 1, { clock }));
+      limiter.when('a');
+      limiter.forget('a');
+      expect(limiter.numRequeues('a')).toBe(0);
+      expect(limiter.when('a')).toBe(1_000);
+    });
+
+    test.each([
+      [Number.NaN, 1],
+      [1, Number.NaN],
+      ['10', 1],
+    ])('qps %s, burst %s is a typed error', (qps, burst) => {
+      expectError(() => within(() => new BucketRateLimiter(wrong(qps), burst)), 'INVALID_ARGUMENT', /qps|burst/);
+    });
+
+    test('a clock that is none is a typed error', () => {
+      expectError(() => within(() => new BucketRateLimiter(1, 1, { clock: wrong({}) })), 'INVALID_ARGUMENT', /clock/);
+    });
+  });
+
+  describe(`combined limiters (${name})`, () => {
+    test('MaxOf takes the longest delay, asks all, and forgets in all', () => {
+      const clock = new FakeClock();
+      const [exponential, fastSlow, bucket] = within(() => [
+        new ItemExponentialFailureRateLimiter(5, 1_000),
+        new ItemFastSlowRateLimiter(3, 300, 2),
+        new BucketRateLimiter(10, 2, { clock }),
+      ]);
+      const limiter = new MaxOfRateLimiter(exponential, fastSlow, bucket);
+      expect(many(limiter, 'a', 4)).toEqual([5, 10, 300, 300]);
+      expect(limiter.numRequeues('a')).toBe(4);
+      expect(bucket.when('b')).toBeCloseTo(300, 6);
+      limiter.forget('a');
+      expect([exponential.numRequeues('a'), fastSlow.numRequeues('a')]).toEqual([0, 0]);
+    });
+
+    test('MaxOf() of nothing never waits', () => {
+      const limiter = new MaxOfRateLimiter();
+      expect(many(limiter, 'a', 2)).toEqual([0, 0]);
+      expect(limiter.numRequeues('a')).toBe(0);
+      limiter.forget('a');
+    });
+
+    test('WithMaxWait caps the delay, not the count', () => {
+      const limiter = new WithMaxWaitRateLimiter(
+        within(() => new ItemExponentialFailureRateLimiter(5, 1_000_000)),
+        12,
+      );
+      expect(many(limiter, 'a', 4)).toEqual([5, 10, 12, 12]);
+      expect(limiter.numRequeues('a')).toBe(4);
+      limiter.forget('a');
+      expect(limiter.numRequeues('a')).toBe(0);
+    });
+
+    test('limiters that are none are typed errors', () => {
+      expectError(() => new MaxOfRateLimiter(wrong({})), 'INVALID_ARGUMENT', /limiter/);
+      expectError(() => new WithMaxWaitRateLimiter(wrong(undefined), 5), 'INVALID_ARGUMENT', /limiter/);
+      expectError(() => new WithMaxWaitRateLimiter(new MaxOfRateLimiter(), Number.NaN), 'INVALID_ARGUMENT', /maxDelay/);
+    });
+
+    test('the default controller limiter: 5 ms to 1000 s a key, and a bucket of 10 a second with 100 at once', () => {
+      const clock = new FakeClock();
+      const limiter = within(() => defaultControllerRateLimiter({ clock }));
+      expect(many(limiter, 'a', 5)).toEqual([5, 10, 20, 40, 80]);
+      expect(many(limiter, 'a', 95).at(-1)).toBe(1_000_000);
+      expect(limiter.when('b')).toBeCloseTo(100, 6);
+      clock.step(3_600_000);
+      expect(limiter.when('c')).toBe(5);
+    });
+
+    test('the default item based limiter: 1 ms to 1000 s', () => {
+      const limiter = within(() => defaultItemBasedRateLimiter<Request>({ key: requestKey }));
+      const request = { namespace: 'a', name: 'b' };
+      expect(many(limiter, request, 4)).toEqual([1, 2, 4, 8]);
+      expect(many(limiter, request, 50).at(-1)).toBe(1_000_000);
+    });
+  });
+}

@@ -1,0 +1,573 @@
+/** The behaviour of WorkQueue, for any implementation. */
+import { getEventListeners } from 'node:events';
+import { FakeClock, type QueueOrder, type Request, requestKey } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { drain, expectError, expectRejection, isCollected, itemOf, settle, watch, wrong } from '../helpers.ts';
+import type { Implementation } from '../implementations.ts';
+import { distinctKeys, distinctRequests } from './hostile.ts';
+
+export function queueCases(make: Implementation): void {
+  describe(`WorkQueue: order and deduplication (${make.name})`, () => {
+    test('items come out in the order in which they went in', () => {
+      const queue = make.queue();
+      for (const key of ['c', 'a', 'b']) queue.add(key);
+      expect(drain(queue)).toEqual(['c', 'a', 'b']);
+      expect(queue.tryGet()).toBeUndefined();
+    });
+
+    test('an item that is queued is not queued again', () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.add('b');
+      queue.add('a');
+      expect(queue.len()).toBe(2);
+      expect(drain(queue)).toEqual(['a', 'b']);
+    });
+
+    test('an item that is added while it is processed comes back once, after done and behind what is queued', () => {
+      const queue = make.queue();
+      queue.add('a');
+      expect(queue.tryGet()).toBe('a');
+      queue.add('a');
+      queue.add('a');
+      queue.add('b');
+      expect(queue.len()).toBe(1);
+      queue.done('a');
+      expect(queue.len()).toBe(2);
+      expect(drain(queue)).toEqual(['b', 'a']);
+    });
+
+    test('done of an item that was never added has no effect', () => {
+      const queue = make.queue();
+      queue.done('ghost');
+      queue.add('a');
+      queue.done('ghost');
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('done of an item that is queued and was not handed out leaves it queued once', () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.done('a');
+      expect(queue.len()).toBe(1);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('a second done has no effect', () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.tryGet();
+      queue.add('a');
+      queue.done('a');
+      queue.done('a');
+      expect(queue.len()).toBe(1);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('two queues of one process do not see each other', () => {
+      const [one, two] = [make.queue(), make.queue()];
+      one.add('a');
+      two.add('b');
+      two.done('a');
+      expect([drain(one), drain(two)]).toEqual([['a'], ['b']]);
+    });
+
+    test('a hundred thousand keys keep their order across growth', () => {
+      const queue = make.queue();
+      const keys = Array.from({ length: 100_000 }, (_, i) => `team-${i % 200}/web-${i}`);
+      for (const key of keys) queue.add(key);
+      expect(queue.len()).toBe(keys.length);
+      expect(drain(queue)).toEqual(keys);
+      queue.dispose();
+    });
+  });
+
+  describe(`WorkQueue: keys (${make.name})`, () => {
+    test('no two strings merge and none is changed, however hostile', () => {
+      const queue = make.queue();
+      for (const key of distinctKeys) queue.add(key);
+      expect(queue.len()).toBe(distinctKeys.length);
+      for (const key of distinctKeys) queue.add(`${key}`);
+      expect(queue.len()).toBe(distinctKeys.length);
+      expect(drain(queue)).toEqual(distinctKeys);
+    });
+
+    test('an equal string made afresh is the same key', () => {
+      const queue = make.queue();
+      for (const key of distinctKeys) {
+        queue.add(key);
+        const got = queue.tryGet();
+        queue.add([...Array(key.length).keys()].map((i) => key[i]).join(''));
+        expect(queue.len()).toBe(0);
+        queue.done(got as string);
+        expect(drain(queue)).toEqual([key]);
+      }
+    });
+
+    test('no two requests merge, and a fresh equal one is the same', () => {
+      const queue = make.queue<Request>({ key: requestKey });
+      for (const request of distinctRequests) queue.add(request);
+      for (const { namespace, name } of distinctRequests) queue.add({ namespace, name });
+      expect(queue.len()).toBe(distinctRequests.length);
+      for (const request of distinctRequests) {
+        expect(queue.tryGet()).toEqual(request);
+        queue.done({ ...request });
+      }
+      expect(queue.len()).toBe(0);
+    });
+
+    test("('a', 'b/c') and ('a/b', 'c') are two requests although requestKey shows them alike", () => {
+      const queue = make.queue<Request>({ key: requestKey });
+      queue.add({ namespace: 'a', name: 'b/c' });
+      queue.add({ namespace: 'a/b', name: 'c' });
+      queue.add({ namespace: 'a', name: 'b/c' });
+      expect(queue.len()).toBe(2);
+      queue.done(queue.tryGet() as Request);
+      expect(drain(queue)).toEqual([{ namespace: 'a/b', name: 'c' }]);
+    });
+
+    test('a key function of the same text as requestKey is an ordinary one', () => {
+      const queue = make.queue<Request>({ key: (request) => `${request.namespace}/${request.name}` });
+      queue.add({ namespace: 'a', name: 'b/c' });
+      queue.add({ namespace: 'a/b', name: 'c' });
+      expect(queue.len()).toBe(1);
+    });
+
+    test('any item works with a key function, and what is handed out is an item that was added', () => {
+      const queue = make.queue<{ id: number }>({ key: (item) => String(item.id) });
+      const [one, two] = [{ id: 1 }, { id: 2 }];
+      queue.add(one);
+      queue.add(two);
+      queue.add({ id: 1 });
+      expect(queue.tryGet()?.id).toBe(1);
+      expect(queue.tryGet()).toBe(two);
+      queue.add({ id: 2 });
+      queue.done({ id: 2 });
+      queue.done({ id: 1 });
+      expect(queue.len()).toBe(1);
+      expect(queue.tryGet()).toEqual({ id: 2 });
+    });
+  });
+
+  describe(`WorkQueue: waiting (${make.name})`, () => {
+    test('get answers at once what is queued, and waits else', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      expect(await queue.get()).toEqual({ item: 'a', shutdown: false });
+      const waiting = watch(queue.get());
+      await settle();
+      expect(waiting.state).toBe('pending');
+      queue.add('b');
+      await settle();
+      expect(waiting.value).toEqual({ item: 'b', shutdown: false });
+    });
+
+    test('waiting gets are served in the order in which they came, one an item', async () => {
+      const queue = make.queue();
+      const gets = [watch(queue.get()), watch(queue.get()), watch(queue.get())];
+      queue.add('a');
+      queue.add('b');
+      await settle();
+      expect(gets.map((get) => get.value?.item)).toEqual(['a', 'b', undefined]);
+      expect(gets[2]?.state).toBe('pending');
+      queue.shutDown();
+    });
+
+    test('a duplicate add wakes nobody', async () => {
+      const queue = make.queue();
+      const [first, second] = [watch(queue.get()), watch(queue.get())];
+      queue.add('a');
+      queue.add('a');
+      await settle();
+      expect([first.state, second.state]).toEqual(['fulfilled', 'pending']);
+      queue.done('a');
+      await settle();
+      expect(second.value?.item).toBe('a');
+    });
+
+    test('what a waiting get is owed is not lost when tryGet runs in between', async () => {
+      const queue = make.queue();
+      const waiting = watch(queue.get());
+      queue.add('a');
+      const taken = queue.tryGet();
+      await settle();
+      const delivered = [taken, waiting.value?.item].filter((item) => item !== undefined);
+      expect(delivered).toEqual(['a']);
+      queue.add('b');
+      const other = taken === undefined ? watch(queue.get()) : waiting;
+      await settle();
+      expect(other.value?.item).toBe('b');
+    });
+
+    test('a hundred waiting gets and a hundred adds in one turn: each is served once', async () => {
+      const queue = make.queue();
+      const gets = Array.from({ length: 100 }, () => queue.get());
+      const keys = Array.from({ length: 100 }, (_, i) => `key-${i}`);
+      for (const key of keys) queue.add(key);
+      expect((await Promise.all(gets)).map(itemOf)).toEqual(keys);
+      expect(queue.len()).toBe(0);
+    });
+  });
+
+  describe(`WorkQueue: signals (${make.name})`, () => {
+    test('a get whose signal has fired before rejects and takes nothing', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      await expectRejection(queue.get({ signal: AbortSignal.abort() }), 'ABORTED');
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('a waiting get rejects when its signal fires, with the reason as cause, and the next one is served', async () => {
+      const queue = make.queue();
+      const controller = new AbortController();
+      const aborted = queue.get({ signal: controller.signal });
+      const next = watch(queue.get());
+      const reason = new Error('enough');
+      controller.abort(reason);
+      expect((await expectRejection(aborted, 'ABORTED')).cause).toBe(reason);
+      queue.add('a');
+      await settle();
+      expect(next.value?.item).toBe('a');
+    });
+
+    test('an abort in the turn of the add loses nothing', async () => {
+      const queue = make.queue();
+      const controller = new AbortController();
+      const get = watch(queue.get({ signal: controller.signal }));
+      queue.add('a');
+      controller.abort();
+      await settle();
+      const left = drain(queue);
+      expect(get.state === 'fulfilled' ? [get.value?.item, ...left] : left).toEqual(['a']);
+    });
+
+    test('a get that was answered keeps no listener on its signal', async () => {
+      const queue = make.queue();
+      const { signal } = new AbortController();
+      const gets = [queue.get({ signal }), queue.get({ signal })];
+      queue.add('a');
+      queue.add('b');
+      await Promise.all(gets);
+      queue.add('c');
+      await queue.get({ signal });
+      const last = queue.get({ signal });
+      queue.shutDown();
+      await last;
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    });
+
+    test('a drain rejects when its signal fires; the queue stays shut down', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.tryGet();
+      const controller = new AbortController();
+      const drained = queue.shutDownWithDrain({ signal: controller.signal });
+      controller.abort();
+      await expectRejection(drained, 'ABORTED');
+      expect(queue.shuttingDown()).toBe(true);
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+    });
+
+    test('a drain whose signal fired goes without taking the wake-up of another', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.tryGet();
+      const controller = new AbortController();
+      const patient = watch(queue.shutDownWithDrain());
+      const hasty = queue.shutDownWithDrain({ signal: controller.signal });
+      controller.abort();
+      await expectRejection(hasty, 'ABORTED');
+      queue.done('a');
+      await settle();
+      expect(patient.state).toBe('fulfilled');
+    });
+  });
+
+  describe(`WorkQueue: shutdown (${make.name})`, () => {
+    test('adds are dropped, what is queued is handed out, then comes shutdown', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      expect(queue.shuttingDown()).toBe(false);
+      queue.shutDown();
+      queue.shutDown();
+      expect(queue.shuttingDown()).toBe(true);
+      queue.add('b');
+      expect(await queue.get()).toEqual({ item: 'a', shutdown: false });
+      expect(await queue.get()).toEqual({ item: undefined, shutdown: true });
+      expect(queue.tryGet()).toBeUndefined();
+    });
+
+    test('every waiting get is released', async () => {
+      const queue = make.queue();
+      const gets = [queue.get(), queue.get()];
+      queue.shutDown();
+      expect(await Promise.all(gets)).toEqual(Array(2).fill({ item: undefined, shutdown: true }));
+    });
+
+    test('an item that was dirty comes back on done even after a worker was told shutdown', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.tryGet();
+      queue.add('a');
+      queue.shutDown();
+      expect((await queue.get()).shutdown).toBe(true);
+      queue.done('a');
+      expect(await queue.get()).toEqual({ item: 'a', shutdown: false });
+    });
+
+    test('a drain waits for what is processed and not for what is queued', async () => {
+      const queue = make.queue();
+      for (const key of ['a', 'b']) queue.add(key);
+      queue.tryGet();
+      const drained = watch(queue.shutDownWithDrain());
+      queue.add('c');
+      await settle();
+      expect(drained.state).toBe('pending');
+      queue.done('a');
+      await settle();
+      expect(drained.state).toBe('fulfilled');
+      expect(drain(queue)).toEqual(['b']);
+    });
+
+    test('a drain of an idle queue returns, and shutDown ends one that waits', async () => {
+      const idle = make.queue();
+      await idle.shutDownWithDrain();
+      const busy = make.queue();
+      busy.add('a');
+      busy.tryGet();
+      const drained = busy.shutDownWithDrain();
+      busy.shutDown();
+      await drained;
+    });
+  });
+
+  describe(`WorkQueue: async iteration (${make.name})`, () => {
+    test('hands out items until shutdown and never calls done', async () => {
+      const queue = make.queue();
+      for (const key of ['a', 'b', 'c']) queue.add(key);
+      const seen: string[] = [];
+      for await (const item of queue) {
+        seen.push(item);
+        queue.add(item);
+        if (seen.length === 3) queue.shutDown();
+      }
+      expect(seen).toEqual(['a', 'b', 'c']);
+      expect(queue.len()).toBe(0);
+      for (const item of seen) queue.done(item);
+      expect(drain(queue)).toEqual(['a', 'b', 'c']);
+    });
+
+    test('several loops share one queue', async () => {
+      const queue = make.queue();
+      const seen: string[] = [];
+      const loop = async () => {
+        for await (const item of queue) {
+          seen.push(item);
+          queue.done(item);
+        }
+      };
+      const loops = [loop(), loop(), loop()];
+      for (let i = 0; i < 30; i++) queue.add(`key-${i}`);
+      await settle();
+      queue.shutDown();
+      await Promise.all(loops);
+      expect(seen).toHaveLength(30);
+      expect(new Set(seen).size).toBe(30);
+    });
+
+    test('leaving the loop leaves the queue usable', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.add('b');
+      for await (const item of queue) {
+        expect(item).toBe('a');
+        break;
+      }
+      expect(queue.shuttingDown()).toBe(false);
+      expect(queue.tryGet()).toBe('b');
+    });
+  });
+
+  describe(`WorkQueue: the order is the user's (${make.name})`, () => {
+    class Stack implements QueueOrder<string> {
+      readonly items: string[] = [];
+      readonly touched: string[] = [];
+      touch(item: string): void {
+        this.touched.push(item);
+      }
+      push(item: string): void {
+        this.items.push(item);
+      }
+      len(): number {
+        return this.items.length;
+      }
+      pop(): string {
+        return this.items.pop() as string;
+      }
+    }
+
+    test('pop chooses, and touch is called only for an item that is queued', () => {
+      const order = new Stack();
+      const queue = make.queue({ queue: order });
+      for (const key of ['a', 'b', 'c', 'a']) queue.add(key);
+      expect(order.touched).toEqual(['a']);
+      expect(queue.len()).toBe(3);
+      expect(queue.tryGet()).toBe('c');
+      queue.add('c');
+      queue.add('c');
+      expect(order.touched).toEqual(['a']);
+      expect(queue.tryGet()).toBe('b');
+      queue.done('c');
+      expect(drain(queue)).toEqual(['c', 'a']);
+    });
+
+    test('a waiting get is served through it', async () => {
+      const queue = make.queue({ queue: new Stack() });
+      const get = watch(queue.get());
+      queue.add('a');
+      await settle();
+      expect(get.value?.item).toBe('a');
+    });
+  });
+
+  describe(`WorkQueue: memory (${make.name})`, () => {
+    test('an item that is done is not kept', async () => {
+      const queue = make.queue<{ id: string }>({ key: (item) => item.id });
+      const ref = (() => {
+        const item = { id: 'a' };
+        queue.add(item);
+        queue.done(queue.tryGet() as { id: string });
+        return new WeakRef(item);
+      })();
+      expect(await isCollected(ref)).toBe(true);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('a queue that is forgotten without dispose does not keep its items', async () => {
+      const ref = (() => {
+        const item = { id: 'a' };
+        make.queue<{ id: string }>({ key: ({ id }) => id }).add(item);
+        return new WeakRef(item);
+      })();
+      expect(await isCollected(ref)).toBe(true);
+    });
+  });
+
+  describe(`WorkQueue: dispose (${make.name})`, () => {
+    test('every use afterwards is a typed error; dispose again is not', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.dispose();
+      queue.dispose();
+      for (const use of [
+        () => queue.add('b'),
+        () => queue.tryGet(),
+        () => queue.done('a'),
+        () => queue.len(),
+      ]) {
+        expectError(use, 'DISPOSED', /dispose/);
+      }
+      await expectRejection(queue.get(), 'DISPOSED');
+    });
+
+    test('a waiting get and a waiting drain end with a typed error', async () => {
+      const queue = make.queue();
+      queue.add('a');
+      queue.tryGet();
+      const get = queue.get();
+      const getError = expectRejection(get, 'DISPOSED');
+      queue.dispose();
+      await getError;
+      const other = make.queue();
+      other.add('a');
+      other.tryGet();
+      const drainError = expectRejection(other.shutDownWithDrain(), 'DISPOSED');
+      other.dispose();
+      await drainError;
+    });
+
+    test('a using block disposes', () => {
+      const queue = make.queue();
+      {
+        using inside = queue as unknown as Disposable & typeof queue;
+        inside.add('a');
+      }
+      expectError(() => queue.len(), 'DISPOSED');
+    });
+  });
+
+  describe(`WorkQueue: bad input (${make.name})`, () => {
+    test.each([[undefined], [null], [5], [{ id: 1 }], [Symbol('s')]])('an item %s that is no string needs a key', (item) => {
+      const queue = make.queue();
+      queue.add('a');
+      for (const use of [() => queue.add(wrong(item)), () => queue.done(wrong(item))]) {
+        expectError(use, 'INVALID_ARGUMENT', /string/);
+      }
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test.each([[undefined], [7], [null], [{}]])('a key function that returns %s', (key) => {
+      const queue = make.queue<object>({ key: () => wrong(key) });
+      expectError(() => queue.add({}), 'INVALID_ARGUMENT', /key/, /string/);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('undefined is no item even with a key function, as tryGet could not hand it out', () => {
+      const queue = make.queue<unknown>({ key: String });
+      expectError(() => queue.add(undefined), 'INVALID_ARGUMENT');
+      queue.add(null);
+      expect(queue.tryGet()).toBe(null);
+    });
+
+    test('a key function that throws lets its error through and changes nothing', () => {
+      const problem = new Error('no key today');
+      const queue = make.queue<{ id?: string }>({
+        key: ({ id }) => {
+          if (id === undefined) throw problem;
+          return id;
+        },
+      });
+      queue.add({ id: 'a' });
+      expect(() => queue.add({})).toThrow(problem);
+      expect(() => queue.done({})).toThrow(problem);
+      expect(drain(queue)).toEqual([{ id: 'a' }]);
+    });
+
+    test.each([[{}], [{ namespace: 'a' }], [{ name: 'a' }], [{ namespace: 1, name: 'a' }], [null], ['a/b']])(
+      'a request %j that lacks a part',
+      (request) => {
+        const queue = make.queue<Request>({ key: requestKey });
+        expectError(() => queue.add(wrong(request)), 'INVALID_ARGUMENT', /namespace/, /name/);
+        expect(queue.len()).toBe(0);
+      },
+    );
+
+    test.each([
+      ['key', 'id'],
+      ['clock', {}],
+      ['name', 5],
+      ['metricsProvider', {}],
+      ['queue', {}],
+      ['inner', {}],
+    ])('an option "%s" of the wrong type', (option, value) => {
+      expectError(() => make.queue(wrong({ name: 'q', [option]: value })), 'INVALID_ARGUMENT', option);
+    });
+
+    test('options and signals that are none', async () => {
+      expectError(() => make.queue(wrong('fast')), 'INVALID_ARGUMENT');
+      await expectRejection(make.queue().get({ signal: wrong({}) }), 'INVALID_ARGUMENT', /signal/);
+      const queue = make.queue();
+      queue.add('a');
+      queue.tryGet();
+      await expectRejection(queue.shutDownWithDrain({ signal: wrong(5) }), 'INVALID_ARGUMENT', /signal/);
+      expect(queue.shuttingDown()).toBe(false);
+    });
+
+    test('a queue needs no timer', () => {
+      const clock = new FakeClock();
+      const queue = make.queue({ clock });
+      queue.add('a');
+      expect(clock.timers()).toBe(0);
+    });
+  });
+}

@@ -1,0 +1,136 @@
+/** The behaviour of RateLimitingQueue, for any implementation. */
+import { FakeClock, ItemExponentialFailureRateLimiter, type RateLimiter, type Request, requestKey } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { drain, expectError, wrong } from '../helpers.ts';
+import type { Implementation } from '../implementations.ts';
+
+export function rateLimitingQueueCases(make: Implementation): void {
+  function start(base = 5, max = 1_000) {
+    const clock = new FakeClock();
+    const limiter = make.within(() => new ItemExponentialFailureRateLimiter(base, max));
+    return { clock, limiter, queue: make.rateLimiting(limiter, { clock }) };
+  }
+
+  describe(`RateLimitingQueue (${make.name})`, () => {
+    test('adds after what the limiter says, and forget starts over', () => {
+      const { clock, queue } = start();
+      for (const delay of [5, 10, 20]) {
+        queue.addRateLimited('a');
+        clock.step(delay - 0.5);
+        expect(queue.len()).toBe(0);
+        clock.step(0.5);
+        expect(drain(queue)).toEqual(['a']);
+      }
+      expect(queue.numRequeues('a')).toBe(3);
+      queue.forget('a');
+      expect(queue.numRequeues('a')).toBe(0);
+      queue.addRateLimited('a');
+      clock.step(5);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('done does not forget, forget does not end a wait', () => {
+      const { clock, queue } = start();
+      queue.add('a');
+      queue.tryGet();
+      queue.addRateLimited('a');
+      queue.done('a');
+      expect(queue.numRequeues('a')).toBe(1);
+      queue.forget('a');
+      clock.step(5);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('the limiter counts after shutdown too, and nothing is added', () => {
+      const { clock, queue } = start();
+      queue.shutDown();
+      queue.addRateLimited('a');
+      clock.step(10_000);
+      expect(queue.len()).toBe(0);
+      expect(queue.numRequeues('a')).toBe(1);
+    });
+
+    test('one limiter shared by two queues counts for both', () => {
+      const clock = new FakeClock();
+      const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
+      const [one, two] = [make.rateLimiting(limiter, { clock }), make.rateLimiting(limiter, { clock })];
+      one.addRateLimited('a');
+      two.addRateLimited('a');
+      expect(one.numRequeues('a')).toBe(2);
+      one.dispose();
+      expect(two.numRequeues('a')).toBe(2);
+    });
+
+    test('without a limiter it is the default controller limiter: 5 ms to 1000 s, and 10 a second after a burst of 100', () => {
+      const clock = new FakeClock();
+      const queue = make.rateLimiting(undefined, { clock });
+      for (let i = 0; i < 101; i++) queue.addRateLimited(`key-${i}`);
+      clock.step(5);
+      expect(queue.len()).toBe(100);
+      clock.step(94);
+      expect(queue.len()).toBe(100);
+      clock.step(2);
+      expect(queue.len()).toBe(101);
+      queue.addRateLimited('key-0');
+      expect(queue.numRequeues('key-0')).toBe(2);
+    });
+
+    test('the default limiter uses the key function of the queue', () => {
+      const clock = new FakeClock();
+      const queue = make.rateLimiting<Request>(undefined, { clock, key: requestKey });
+      queue.addRateLimited({ namespace: 'a', name: 'b/c' });
+      queue.addRateLimited({ namespace: 'a/b', name: 'c' });
+      expect(queue.numRequeues({ namespace: 'a', name: 'b/c' })).toBe(1);
+      clock.step(5);
+      expect(queue.len()).toBe(2);
+    });
+
+    test('any object with when, forget and numRequeues is a limiter', () => {
+      const calls: string[] = [];
+      const limiter: RateLimiter = {
+        when: (item) => (calls.push(`when ${item}`), 7),
+        forget: (item) => void calls.push(`forget ${item}`),
+        numRequeues: (item) => (calls.push(`numRequeues ${item}`), 42),
+      };
+      const clock = new FakeClock();
+      const queue = make.rateLimiting(limiter, { clock });
+      queue.addRateLimited('a');
+      queue.forget('b');
+      expect(queue.numRequeues('c')).toBe(42);
+      expect(calls).toEqual(['when a', 'forget b', 'numRequeues c']);
+      clock.step(7);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('a limiter that throws or returns no number adds nothing', () => {
+      const clock = new FakeClock();
+      const problem = new Error('no delay today');
+      const throwing: RateLimiter = {
+        when: () => {
+          throw problem;
+        },
+        forget: () => {},
+        numRequeues: () => 0,
+      };
+      const queue = make.rateLimiting(throwing, { clock });
+      expect(() => queue.addRateLimited('a')).toThrow(problem);
+      const nan = make.rateLimiting({ ...throwing, when: () => Number.NaN }, { clock });
+      expectError(() => nan.addRateLimited('a'), 'INVALID_ARGUMENT', /number/);
+      clock.step(1e9);
+      expect([queue.len(), nan.len()]).toEqual([0, 0]);
+    });
+
+    test.each([[{}], [5], [{ when: () => 1 }], [{ when: () => 1, forget: () => {}, numRequeues: 3 }]])(
+      'a limiter %j that is none is a typed error',
+      (limiter) => {
+        expectError(() => make.rateLimiting(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
+      },
+    );
+
+    test('after dispose every call is a typed error', () => {
+      const { queue } = start();
+      queue.dispose();
+      expectError(() => queue.addRateLimited('a'), 'DISPOSED');
+    });
+  });
+}

@@ -1,0 +1,45 @@
+/**
+ * The makers that a suite of cases runs over. Queues and limiters keep their keys in one of two tables (hashed by the core,
+ * or interned in JS); both must pass every case.
+ */
+import {
+  DelayingQueue,
+  type QueueOptions,
+  type RateLimiter,
+  RateLimitingQueue,
+  WorkQueue,
+} from 'capstan/workqueue';
+import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+
+export interface Implementation {
+  readonly name: string;
+  queue<T = string>(options?: QueueOptions<T>): WorkQueue<T>;
+  delaying<T = string>(options?: QueueOptions<T>): DelayingQueue<T>;
+  rateLimiting<T = string>(limiter?: RateLimiter<T>, options?: QueueOptions<T>): RateLimitingQueue<T>;
+  /** Runs `make`, which constructs queues or limiters, with this implementation's keys. */
+  within<R>(make: () => R): R;
+}
+
+function implementation(mode: KeyMode, name: string): Implementation {
+  const within = <R>(make: () => R): R => {
+    setKeyMode(mode);
+    try {
+      return make();
+    } finally {
+      setKeyMode(undefined);
+    }
+  };
+  return {
+    name,
+    within,
+    queue: <T>(options?: QueueOptions<T>) => within(() => new WorkQueue<T>(options)),
+    delaying: <T>(options?: QueueOptions<T>) => within(() => new DelayingQueue<T>(options)),
+    rateLimiting: <T>(limiter?: RateLimiter<T>, options?: QueueOptions<T>) =>
+      within(() => new RateLimitingQueue<T>(limiter, options)),
+  };
+}
+
+export const implementations: readonly Implementation[] = [
+  implementation('wasm', 'keys hashed in Wasm'),
+  implementation('js', 'keys interned in JS'),
+];

@@ -1,0 +1,5 @@
+/** bindings/workqueue/queue.ts, with either key table. */
+import { queueCases } from './cases/queue.ts';
+import { implementations } from './implementations.ts';
+
+for (const implementation of implementations) queueCases(implementation);

@@ -1,0 +1,307 @@
+/**
+ * More than a million random operations on the queues, each answer compared with the model (test/reference.ts). The seed
+ * is printed; `CAPSTAN_SEED=… npx vitest run test/workqueue/random.test.ts` repeats a run.
+ */
+import {
+  BucketRateLimiter,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  ItemFastSlowRateLimiter,
+  MaxOfRateLimiter,
+  type RateLimiter,
+  type RateLimitingQueue,
+  type Request,
+  requestKey,
+  WithMaxWaitRateLimiter,
+} from 'capstan/workqueue';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random, testSeed } from '../random.ts';
+import {
+  ModelBucket,
+  ModelExponential,
+  ModelFastSlow,
+  type ModelLimiter,
+  ModelMaxOf,
+  ModelMaxWait,
+  ModelRateLimitingQueue,
+} from '../reference.ts';
+import { distinctKeys, distinctRequests } from './cases/hostile.ts';
+import { type Implementation, implementations } from './implementations.ts';
+
+const seed = testSeed();
+console.log(`test/workqueue/random.test.ts: CAPSTAN_SEED=${seed}`);
+
+/** How items of a kind are made: a fresh one at each use, and the model's key for it, one to one. */
+interface Kind<T> {
+  readonly name: string;
+  readonly key: ((item: T) => string) | undefined;
+  /** The i-th item, made anew. */
+  make(i: number): T;
+  /** The model's key of an item that was handed out. */
+  modelKey(item: T): string;
+}
+
+const fresh = (text: string): string => text.slice(0, 1) + text.slice(1);
+
+const stringKind: Kind<string> = {
+  name: 'strings',
+  key: undefined,
+  make: (i) => (i < distinctKeys.length ? fresh(distinctKeys[i] as string) : `team-${i % 20}/web-frontend-${i}`),
+  modelKey: (item) => item,
+};
+
+const requestKind: Kind<Request> = {
+  name: 'requests',
+  key: requestKey,
+  make: (i) => (i < distinctRequests.length ? { ...(distinctRequests[i] as Request) } : { namespace: `team-${i % 20}`, name: `web-${i}` }),
+  modelKey: ({ namespace, name }) => JSON.stringify([namespace, name]),
+};
+
+const objectKind: Kind<{ readonly id: number }> = {
+  name: 'objects behind a key function',
+  key: (item) => `object ${item.id}`,
+  make: (id) => ({ id }),
+  modelKey: ({ id }) => String(id),
+};
+
+interface Plan {
+  readonly operations: number;
+  readonly keys: number;
+  /** How many operations a queue lives before it is shut down and drained. */
+  readonly life: number;
+}
+
+/** 5 ms doubling, and at least 3 or 300 ms: whole and equal deadlines meet often. */
+function limiters<T>(kind: Kind<T>): { real: RateLimiter<T>; model: ModelLimiter } {
+  return {
+    real: new MaxOfRateLimiter<T>(
+      new ItemExponentialFailureRateLimiter<T>(5, 160, { key: kind.key }),
+      new ItemFastSlowRateLimiter<T>(3, 30, 2, { key: kind.key }),
+    ),
+    model: new ModelMaxOf(new ModelExponential(5, 160), new ModelFastSlow(3, 30, 2)),
+  };
+}
+
+/** One queue and its model, driven through one life. Every answer must agree. */
+class Life<T> {
+  readonly #random: Random;
+  readonly #kind: Kind<T>;
+  readonly #keys: number;
+  readonly #clock = new FakeClock();
+  readonly #queue: RateLimitingQueue<T>;
+  readonly #model: ModelRateLimitingQueue;
+  readonly #modelKeys: string[] = [];
+  #processing: T[] = [];
+  operations = 0;
+
+  constructor(random: Random, kind: Kind<T>, keys: number, make: Implementation) {
+    this.#random = random;
+    this.#kind = kind;
+    this.#keys = keys;
+    const { real, model } = make.within(() => limiters(kind));
+    this.#queue = make.rateLimiting<T>(real, { clock: this.#clock, key: kind.key });
+    this.#model = new ModelRateLimitingQueue(model);
+    for (let i = 0; i < keys; i++) this.#modelKeys.push(kind.modelKey(kind.make(i)));
+  }
+
+  run(operations: number): void {
+    while (this.operations < operations) this.#step();
+    this.#queue.shutDown();
+    this.#model.shutDown();
+    for (let i = 0; i < operations / 20; i++) this.#step(); // a queue that is shut down obeys rules too
+    while (this.#get() || this.#processing.length > 0) this.#done();
+    this.#must(this.#clock.timers(), 0, 'timers after shutdown');
+    this.#queue.dispose();
+  }
+
+  #step(): void {
+    const random = this.#random;
+    const roll = random.int(100);
+    if (roll < 30) this.#add();
+    else if (roll < 52) this.#get();
+    else if (roll < 72) this.#done();
+    else if (roll < 84) this.#addAfter();
+    else if (roll < 90) this.#addRateLimited();
+    else if (roll < 94) this.#forget();
+    else if (roll < 95) this.#doneUnknown();
+    else this.#advance();
+  }
+
+  #must(got: unknown, want: unknown, what: string): void {
+    this.operations++;
+    if (!Object.is(got, want)) {
+      expect.fail(`${what}: expected ${String(want)}, got ${String(got)} (operation ${this.operations}, seed ${seed})`);
+    }
+  }
+
+  #sameLength(what: string): void {
+    this.#must(this.#queue.len(), this.#model.len(), `len after ${what}`);
+  }
+
+  #any(): { item: T; key: string } {
+    const i = this.#random.int(this.#keys);
+    return { item: this.#kind.make(i), key: this.#modelKeys[i] as string };
+  }
+
+  #add(): void {
+    const { item, key } = this.#any();
+    this.#queue.add(item);
+    this.#model.add(key);
+    this.#sameLength('add');
+  }
+
+  #get(): boolean {
+    const item = this.#queue.tryGet();
+    this.#must(item === undefined ? undefined : this.#kind.modelKey(item), this.#model.tryGet(), 'tryGet');
+    if (item !== undefined) this.#processing.push(item);
+    return item !== undefined;
+  }
+
+  #done(): void {
+    if (this.#processing.length === 0) return;
+    const at = this.#random.int(this.#processing.length);
+    const item = this.#processing[at] as T;
+    this.#processing[at] = this.#processing[this.#processing.length - 1] as T;
+    this.#processing.pop();
+    this.#queue.done(item);
+    this.#model.done(this.#kind.modelKey(item));
+    this.#sameLength('done');
+  }
+
+  /** Of a key that is queued, or waits, or that nobody knows. */
+  #doneUnknown(): void {
+    const { item, key } = this.#any();
+    if (this.#processing.some((one) => this.#kind.modelKey(one) === key)) return;
+    this.#queue.done(item);
+    this.#model.done(key);
+    this.#sameLength('done of a key that is not processed');
+  }
+
+  #addAfter(): void {
+    const { item, key } = this.#any();
+    const random = this.#random;
+    const ms = random.chance(0.1) ? -random.int(5) : random.chance(0.2) ? random.next() * 100 : random.int(random.chance(0.1) ? 50_000 : 40);
+    this.#queue.addAfter(item, ms);
+    this.#model.addAfter(key, ms);
+    this.#sameLength(`addAfter(${ms})`);
+  }
+
+  #addRateLimited(): void {
+    const { item, key } = this.#any();
+    this.#queue.addRateLimited(item);
+    this.#model.addRateLimited(key);
+    this.#must(this.#queue.numRequeues(item), this.#model.numRequeues(key), 'numRequeues after addRateLimited');
+  }
+
+  #forget(): void {
+    const { item, key } = this.#any();
+    this.#queue.forget(item);
+    this.#model.forget(key);
+    this.#must(this.#queue.numRequeues(item), this.#model.numRequeues(key), 'numRequeues after forget');
+  }
+
+  #advance(): void {
+    const ms = this.#random.chance(0.02) ? 20_000 : this.#random.int(30);
+    this.#clock.step(ms);
+    this.#model.advance(ms);
+    this.#sameLength(`step(${ms})`);
+  }
+}
+
+function play<T>(random: Random, kind: Kind<T>, { operations, keys, life }: Plan, make: Implementation): number {
+  let done = 0;
+  while (done < operations) {
+    const one = new Life(random.fork(), kind, keys, make);
+    one.run(Math.min(life, operations - done));
+    done += one.operations;
+  }
+  return done;
+}
+
+let total = 0;
+
+const plans: readonly Plan[] = [
+  { operations: 30_000, keys: 3, life: 1_500 },
+  { operations: 60_000, keys: 60, life: 15_000 },
+  { operations: 85_000, keys: 3_000, life: 85_000 },
+];
+
+describe.each(implementations)('random operations, $name', (make) => {
+  const random = new Random(seed);
+
+  test.each(plans)('$operations on $keys keys agree with the model: strings', (plan) => {
+    total += play(random.fork(), stringKind, plan, make);
+  });
+
+  test.each(plans)('$operations on $keys keys agree with the model: requests', (plan) => {
+    total += play(random.fork(), requestKind, plan, make);
+  });
+
+  test.each(plans)('$operations on $keys keys agree with the model: objects behind a key function', (plan) => {
+    total += play(random.fork(), objectKind, plan, make);
+  });
+});
+
+describe.each(implementations)('random calls of limiters, $name', (make) => {
+  test('agree with the model, buckets to within a nanosecond', () => {
+    const random = new Random(seed ^ 0x5eed);
+    for (let round = 0; round < 40; round++) {
+      const clock = new FakeClock(random.int(1_000));
+      const [base, max] = [random.int(20) / 2, random.int(5_000)];
+      const [fast, slow, attempts] = [random.int(50), random.int(5_000), random.int(5)];
+      const [qps, burst] = [random.next() * 50 + 0.1, 1 + random.int(20)];
+      const cap = random.int(4_000);
+      const pairs: [RateLimiter, ModelLimiter][] = make.within(() => {
+        const build = (): RateLimiter[] => [
+          new ItemExponentialFailureRateLimiter(base, max),
+          new ItemFastSlowRateLimiter(fast, slow, attempts),
+          new BucketRateLimiter(qps, burst, { clock }),
+        ];
+        const model = (): ModelLimiter[] => [
+          new ModelExponential(base, max),
+          new ModelFastSlow(fast, slow, attempts),
+          new ModelBucket(qps, burst, () => clock.now()),
+        ];
+        const [singles, models] = [build(), model()];
+        return [
+          ...singles.map((limiter, i): [RateLimiter, ModelLimiter] => [limiter, models[i] as ModelLimiter]),
+          [new MaxOfRateLimiter(...build()), new ModelMaxOf(...model())],
+          [
+            new WithMaxWaitRateLimiter(new MaxOfRateLimiter(...build()), cap),
+            new ModelMaxWait(new ModelMaxOf(...model()), cap),
+          ],
+        ];
+      });
+      for (let i = 0; i < 500; i++) {
+        const key = `key-${random.int(6)}`;
+        const roll = random.int(10);
+        if (roll === 9) clock.step(random.next() * 300);
+        for (const [real, model] of pairs) {
+          total++;
+          if (roll < 7) expect(Math.abs(real.when(key) - model.when(key)), `seed ${seed}`).toBeLessThan(1e-6);
+          else if (roll < 8) {
+            real.forget(key);
+            model.forget(key);
+          } else expect(real.numRequeues(key), `seed ${seed}`).toBe(model.numRequeues(key));
+        }
+      }
+    }
+  });
+});
+
+test('a model that differs is found', () => {
+  // The comparison itself must be able to fail: here the real queue is given another limiter than the model.
+  const broken: Kind<string> = { ...stringKind, modelKey: (item) => (item === 'a' ? 'b' : item) };
+  expect(() => play(new Random(seed), broken, { operations: 20_000, keys: 8, life: 20_000 }, implementations[0] as Implementation)).toThrow(
+    /seed/,
+  );
+});
+
+beforeAll(() => {
+  total = 0;
+});
+
+afterAll((context) => {
+  // Only when all tests of the file ran: `-t` picks some.
+  if (context.tasks?.every((task) => task.mode === 'run')) expect(total).toBeGreaterThan(1_000_000);
+});
