@@ -5,8 +5,8 @@
 // so that the four children of an entry fill one cache line. Entries of equal time come out in the order in which they went
 // in (client-go leaves that to chance).
 //
-// A key's record says until when it waits; an entry is live while its key is WAITING until exactly that time. An earlier
-// time for the same key pushes a second entry and leaves the first one stale, to be dropped when it comes up or, once stale
+// A key's record says until when it waits and which entry says so: only that one is live. An earlier time for the same key
+// pushes a second entry and leaves the first one stale, to be dropped when it comes up or, once stale
 // entries outnumber live ones, all at once. So entries never move in the middle of the heap, and no position has to be
 // written to a record at each step of a sift: those writes were random cache misses.
 
@@ -14,7 +14,7 @@ import { blockAlloc, blockFree, blockSize } from "./memory";
 import { internRead, readKey, readPair, release } from "./keys";
 import { markDirty } from "./queue";
 import {
-  MARKED, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_WAITING, R_AT, R_META, STATE, WAITING, recordOf,
+  NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_WAITING, R_AT, R_META, R_SEQUENCE, STATE, WAITING, recordOf,
 } from "./record";
 
 const E_AT: usize = 0;
@@ -33,13 +33,19 @@ function before(at: f64, sequence: u32, otherAt: f64, otherSequence: u32): bool 
   return at < otherAt || (at == otherAt && <i32>(sequence - otherSequence) < 0);
 }
 
+@inline
+function moveEntry(to: usize, from: usize): void {
+  store<u64>(to, load<u64>(from));
+  store<u64>(to, load<u64>(from, 8), 8);
+}
+
 function siftUp(heap: usize, start: u32, at: f64, slot: u32, sequence: u32): void {
   let hole = start;
   while (hole > 0) {
     const parent = (hole - 1) >> 2;
     const p = heap + (<usize>parent << 4);
     if (!before(at, sequence, load<f64>(p, E_AT), load<u32>(p, E_SEQUENCE))) break;
-    memory.copy(heap + (<usize>hole << 4), p, 16);
+    moveEntry(heap + (<usize>hole << 4), p);
     hole = parent;
   }
   const h = heap + (<usize>hole << 4);
@@ -48,7 +54,18 @@ function siftUp(heap: usize, start: u32, at: f64, slot: u32, sequence: u32): voi
   store<u32>(h, sequence, E_SEQUENCE);
 }
 
-/** Moves the hole at `start` down to a leaf, always to the first child, and returns where it ends. */
+@inline
+function earlier(a: usize, b: usize): usize {
+  const aAt = load<f64>(a, E_AT);
+  const bAt = load<f64>(b, E_AT);
+  const second = <i32>(bAt < aAt) | (<i32>(bAt == aAt) & <i32>(<i32>(load<u32>(b, E_SEQUENCE) - load<u32>(a, E_SEQUENCE)) < 0));
+  return select<usize>(b, a, second != 0);
+}
+
+/**
+ * Moves the hole at `start` down to a leaf, always to the first child, and returns where it ends. The four children are
+ * compared without branches: which of them is first cannot be predicted.
+ */
 @inline
 function sinkHole(heap: usize, start: u32, size: u32): u32 {
   let hole = start;
@@ -56,25 +73,10 @@ function sinkHole(heap: usize, start: u32, size: u32): u32 {
     const first = (hole << 2) + 1;
     if (first >= size) return hole;
     let best = heap + (<usize>first << 4);
-    let bestAt = load<f64>(best, E_AT);
-    let bestSequence = load<u32>(best, E_SEQUENCE);
-    let bestIndex = first;
-    const end = min(first + 4, size);
-    for (let i = first + 1; i < end; i++) {
-      const child = heap + (<usize>i << 4);
-      const at = load<f64>(child, E_AT);
-      if (at > bestAt) continue;
-      const sequence = load<u32>(child, E_SEQUENCE);
-      if (!before(at, sequence, bestAt, bestSequence)) continue;
-      best = child;
-      bestAt = at;
-      bestSequence = sequence;
-      bestIndex = i;
-    }
-    const to = heap + (<usize>hole << 4);
-    store<u64>(to, load<u64>(best));
-    store<u64>(to, load<u64>(best, 8), 8);
-    hole = bestIndex;
+    if (first + 3 < size) best = earlier(earlier(best, best + 16), earlier(best + 32, best + 48));
+    else for (let i = first + 1; i < size; i++) best = earlier(best, heap + (<usize>i << 4));
+    moveEntry(heap + (<usize>hole << 4), best);
+    hole = <u32>((best - heap) >> 4);
   }
 }
 
@@ -92,7 +94,7 @@ function removeFirst(queue: usize): void {
 @inline
 function isLive(queue: usize, entry: usize): bool {
   const record = recordOf(queue, load<u32>(entry, E_SLOT));
-  return (load<u32>(record, R_META) & WAITING) != 0 && load<f64>(record, R_AT) == load<f64>(entry, E_AT);
+  return (load<u32>(record, R_META) & WAITING) != 0 && load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE);
 }
 
 /** Drops all stale entries and orders the rest again; they keep their times and sequence. */
@@ -103,18 +105,9 @@ function compact(queue: usize): void {
   for (let i: u32 = 0; i < size; i++) {
     const entry = heap + (<usize>i << 4);
     if (!isLive(queue, entry)) continue;
-    // A key that waited until t, was added earlier, fired and waits until t again has two live entries: one is enough.
-    const record = recordOf(queue, load<u32>(entry, E_SLOT));
-    const meta = load<u32>(record, R_META);
-    if (meta & MARKED) continue;
-    store<u32>(record, meta | MARKED, R_META);
     siftUp(heap, kept++, load<f64>(entry, E_AT), load<u32>(entry, E_SLOT), load<u32>(entry, E_SEQUENCE));
   }
   store<u32>(queue, kept, Q_HEAP_SIZE);
-  for (let i: u32 = 0; i < kept; i++) {
-    const record = recordOf(queue, load<u32>(heap + (<usize>i << 4), E_SLOT));
-    store<u32>(record, load<u32>(record, R_META) & ~MARKED, R_META);
-  }
 }
 
 /** Room for one more entry. */
@@ -156,6 +149,7 @@ function wait(queue: usize, slot: u32, at: f64): i32 {
   const size = load<u32>(queue, Q_HEAP_SIZE);
   const sequence = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
   store<u32>(queue, sequence, Q_HEAP_SEQUENCE);
+  store<u32>(record, sequence, R_SEQUENCE);
   store<u32>(queue, size + 1, Q_HEAP_SIZE);
   siftUp(entries(queue), size, at, slot, sequence);
   return meta & STATE ? NOTHING : slot;

@@ -181,10 +181,20 @@ export function readPair(table: usize, first: externref, second: externref): boo
   return true;
 }
 
+// Keys of 8 bytes and more are compared and copied in words, the last one overlapping; shorter ones are one padded word.
 @inline
 function bytesEqual(a: usize, b: usize, bytes: u32): bool {
-  for (let i: u32 = 0; i < bytes; i += 8) if (load<u64>(a + i) != load<u64>(b + i)) return false;
-  return true;
+  if (bytes < 8) return load<u64>(a) == load<u64>(b);
+  const last = bytes - 8;
+  for (let i: u32 = 0; i < last; i += 8) if (load<u64>(a + i) != load<u64>(b + i)) return false;
+  return load<u64>(a + last) == load<u64>(b + last);
+}
+
+@inline
+function copyKey(to: usize): void {
+  const last: u32 = keyBytes < 8 ? 0 : keyBytes - 8;
+  for (let i: u32 = 0; i < last; i += 8) store<u64>(to + i, load<u64>(scratch + i));
+  store<u64>(to + last, load<u64>(scratch + last));
 }
 
 @inline
@@ -329,7 +339,7 @@ export function internRead(table: usize): i32 {
   // At most five eighths full: probes stay within a cache line or two.
   if ((load<u32>(table, T_BUCKETS) == 0 || used >= (mask >> 1) + (mask >> 3)) && !growBuckets(table)) return NO_MEMORY;
   if (!slotReady(table)) return NO_MEMORY;
-  const external: usize = keyMeta & EXTERNAL ? blockAlloc(keyBytes + 8) : 0;
+  const external: usize = keyMeta & EXTERNAL ? blockAlloc(keyBytes) : 0;
   if (keyMeta & EXTERNAL && external == 0) return NO_MEMORY;
 
   const slot = takeSlot(table);
@@ -343,7 +353,7 @@ export function internRead(table: usize): i32 {
     store<u32>(record, keySplit, R_EXTERNAL_SPLIT);
     to = external;
   }
-  for (let i: u32 = 0; i < keyBytes; i += 8) store<u64>(to + i, load<u64>(scratch + i));
+  copyKey(to);
   const buckets = <usize>load<u32>(table, T_BUCKETS);
   const newMask = load<u32>(table, T_MASK);
   let i = keyHash & newMask;
@@ -363,7 +373,7 @@ export function slotNew(table: usize): i32 {
 function freeExternal(record: usize): void {
   const units = load<u32>(record, R_EXTERNAL_UNITS);
   const bytes = load<u32>(record, R_META) & WIDE ? units << 1 : units;
-  blockFree(<usize>load<u32>(record, R_EXTERNAL_BLOCK), bytes + 8);
+  blockFree(<usize>load<u32>(record, R_EXTERNAL_BLOCK), bytes);
 }
 
 function removeBucket(table: usize, hash: u32, slot: u32): void {

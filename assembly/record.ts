@@ -10,9 +10,9 @@
 //   |    mask|dirSize |slots   |secret…                   |    tail|    proc|        |    cap |    seq |        |
 //
 //   record, 64 B: one cache line, so that an operation on a short key touches a bucket and this line
-//   0     4     8     12    16          24                                               64
-//   |hash |meta |link |gen  |at         |key: 40 bytes                                    |
-//   |     |     |     |     |or 2 × u32 |or: block u32, units u32, split u32 (EXTERNAL)   |
+//   0     4     8     12    16          24                                              60    64
+//   |hash |meta |link |gen  |at         |key: 36 bytes                                   |seq  |
+//   |     |     |     |     |or 2 × u32 |or: block u32, units u32, split u32 (EXTERNAL)  |     |
 
 export const HEADER_BYTES: u32 = 128;
 export const T_BUCKETS: usize = 0; // u32 address of u64[mask + 1], 0 before the first key
@@ -57,7 +57,8 @@ export const R_FAILURES: usize = 16; // u32 (limiter tables)
 export const R_SET: usize = 16; // u32 block of the set of an index value
 export const R_SET_COUNT: usize = 20; // u32
 export const R_KEY: usize = 24;
-export const INLINE_BYTES: u32 = 40;
+export const INLINE_BYTES: u32 = 36;
+export const R_SEQUENCE: usize = 60; // u32: of the entry in the delay heap that is live while WAITING
 export const R_EXTERNAL_BLOCK: usize = 24;
 export const R_EXTERNAL_UNITS: usize = 28;
 export const R_EXTERNAL_SPLIT: usize = 32;
@@ -66,7 +67,7 @@ export const R_EXTERNAL_SPLIT: usize = 32;
 export const DIRTY: u32 = 1; // to be handed out
 export const PROCESSING: u32 = 2; // handed out, not done
 export const WAITING: u32 = 4; // has a live entry in the delay heap
-export const MARKED: u32 = 8; // seen by the pass that is under way (compaction of a heap, values of an index); never set between calls
+export const MARKED: u32 = 8; // an index value named in the set that is being put together; never set between calls
 export const STATE: u32 = 0xff;
 // bits 8-15: length of an inline key in code units; 16-23: length of its first part
 export const UNITS_SHIFT: u32 = 8;

@@ -12,7 +12,7 @@ import { capstan, release } from './capstan-peer.ts';
 import { summarize } from './figures.ts';
 import { indexerWorks } from './indexer-works.ts';
 import { naive } from './peers/naive-ts/naive.mjs';
-import { names, type Peer, workloads } from './peers/naive-ts/workloads.mjs';
+import { names, workloads } from './peers/naive-ts/workloads.mjs';
 
 /** A round of a small n repeats the work until it has made about this many operations. */
 const OPERATIONS = 1_000_000;
@@ -23,21 +23,27 @@ interface Contender {
   run(): number;
 }
 
+/** Repeats a work until it has made about OPERATIONS, at most `times` times. */
+function repeated(times: number, run: () => number): () => number {
+  return () => {
+    let operations = 0;
+    for (let k = 0; k < times && operations < OPERATIONS; k++) operations += run();
+    return operations;
+  };
+}
+
 function contenders(work: string, n: number): Contender[] {
   const indexer = indexerWorks[work];
-  if (indexer) return [{ peer: 'capstan', run: indexer(n) }];
+  if (indexer) return [{ peer: 'capstan', run: repeated(Math.ceil(100_000 / n), indexer(n)) }];
   const workload = workloads[work];
   if (workload === undefined) {
     throw new Error(`work expected one of ${[...Object.keys(workloads), ...Object.keys(indexerWorks)]}, got ${work}`);
   }
   const data = names(n);
-  const repeats = Math.ceil(300_000 / n);
-  const over = (peer: Peer) => (): number => {
-    let operations = 0;
-    for (let k = 0; k < repeats && operations < OPERATIONS; k++) operations += workload(peer, n, data);
-    return operations;
-  };
-  return [capstan, naive].map((peer) => ({ peer: peer.peer, run: over(peer) }));
+  return [capstan, naive].map((peer) => ({
+    peer: peer.peer,
+    run: repeated(Math.ceil(300_000 / n), () => workload(peer, n, data)),
+  }));
 }
 
 const [work = '', n = '', rounds = ''] = process.argv.slice(2);

@@ -108,7 +108,8 @@ export class FakeClock implements Clock {
     let first: FakeTimer | undefined;
     for (const timer of this.#timers) {
       if (timer.at > limit) continue;
-      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer;
+      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order))
+        first = timer;
     }
     return first;
   }

@@ -13,7 +13,10 @@ function decode(base64: string): Uint8Array<ArrayBuffer> {
 /** Compiles the core. With the engine's own string functions where it has them: then `wasm:js-string` is no import any more. */
 export function compileCore(): WebAssembly.Module {
   if (typeof WebAssembly === 'undefined') {
-    throw new CapstanError('WASM_UNAVAILABLE', 'expected a host with WebAssembly, but there is no global WebAssembly object');
+    throw new CapstanError(
+      'WASM_UNAVAILABLE',
+      'expected a host with WebAssembly, but there is no global WebAssembly object',
+    );
   }
   const bytes = decode(coreWasm);
   try {

@@ -140,11 +140,17 @@ export function initCore(options: { module?: WebAssembly.Module } = {}): void {
     theModule();
     return;
   }
-  if (!(module instanceof WebAssembly.Module) || !WebAssembly.Module.exports(module).some((e) => e.name === 'queueNew')) {
+  if (
+    !(module instanceof WebAssembly.Module) ||
+    !WebAssembly.Module.exports(module).some((e) => e.name === 'queueNew')
+  ) {
     throw new CapstanError('INVALID_ARGUMENT', `"module" expected the compiled capstan/core.wasm, got ${show(module)}`);
   }
   if (compiled !== undefined) {
-    throw new CapstanError('ALREADY_STARTED', 'initCore({ module }) expected to come before the first queue or cache, but the core is loaded');
+    throw new CapstanError(
+      'ALREADY_STARTED',
+      'initCore({ module }) expected to come before the first queue or cache, but the core is loaded',
+    );
   }
   useModule(module);
 }

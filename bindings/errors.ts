@@ -38,7 +38,8 @@ export class CapstanError extends Error {
 
 /** How a value is shown in a message: short, with its type where the text alone would not tell. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}…` : JSON.stringify(value);
+  if (typeof value === 'string')
+    return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}…` : JSON.stringify(value);
   if (typeof value === 'function') return 'a function';
   if (value === null || value === undefined || typeof value !== 'object') return String(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;

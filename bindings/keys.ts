@@ -74,7 +74,11 @@ function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {
     try {
       text = key(item);
     } catch (cause) {
-      throw new CapstanError('INVALID_ARGUMENT', `the "key" function threw for ${show(item)}: expected it to return a string`, { cause });
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `the "key" function threw for ${show(item)}: expected it to return a string`,
+        { cause },
+      );
     }
     if (typeof text === 'string') return text;
     throw invalid('key(item)', 'a string', text);
@@ -83,8 +87,14 @@ function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {
 
 function checkRequest(item: Request): void {
   if (typeof item?.namespace === 'string' && typeof item.name === 'string') return;
-  const got = typeof item === 'object' && item !== null ? `{ namespace: ${show(item.namespace)}, name: ${show(item.name)} }` : show(item);
-  throw new CapstanError('INVALID_ARGUMENT', `"item" expected a request { namespace: string, name: string }, got ${got}`);
+  const got =
+    typeof item === 'object' && item !== null
+      ? `{ namespace: ${show(item.namespace)}, name: ${show(item.name)} }`
+      : show(item);
+  throw new CapstanError(
+    'INVALID_ARGUMENT',
+    `"item" expected a request { namespace: string, name: string }, got ${got}`,
+  );
 }
 
 class WasmTexts<T> implements KeyTable<T> {

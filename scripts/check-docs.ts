@@ -6,8 +6,8 @@
  * speak of the things in GIVEN without declaring them, as a reader would expect; any other name that it does not define
  * is an error.
  */
-import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   type Block,
@@ -21,18 +21,40 @@ import {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}/build/check-docs`;
 const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+/** Where a name is exported twice, the first subpath gives it. */
 const SUBPATHS = ['workqueue', 'cache', 'controller', 'client-node', 'testing'];
 
 const GIVEN = `
-import type { V1Pod } from '@kubernetes/client-node';
-import type { Resource, Transport } from 'capstan/cache';
+import type * as k8s from '@kubernetes/client-node';
+import type { Resource, SharedIndexInformer, Transport } from 'capstan/cache';
+import type { RateLimitingQueue } from 'capstan/workqueue';
 declare global {
+  type V1ConfigMap = k8s.V1ConfigMap;
+  type V1Deployment = k8s.V1Deployment;
+  type V1Node = k8s.V1Node;
+  type V1Pod = k8s.V1Pod;
+  type V1Service = k8s.V1Service;
+  const KubeConfig: typeof k8s.KubeConfig;
   const transport: Transport;
   const Pod: Resource<V1Pod, 'byNode'>;
+  const pod: V1Pod;
+  const pods: SharedIndexInformer<V1Pod, 'byNode'>;
+  const Website: Resource<{ metadata: k8s.V1ObjectMeta; spec: { replicas: number } }>;
+  const Deployment: Resource<V1Deployment>;
+  const deployments: SharedIndexInformer<V1Deployment>;
+  const informer: SharedIndexInformer<V1Pod>;
+  const queue: RateLimitingQueue<string>;
+  const keys: readonly string[];
+  const nodes: readonly V1Node[];
+  const error: unknown;
   const signal: AbortSignal;
   const body: AsyncIterable<Uint8Array>;
   const logger: Record<'info' | 'error', (details: object, message: string) => void>;
   function use(value: unknown): void;
+  function apply(object: V1Deployment, signal: AbortSignal): Promise<void>;
+  function check(node: V1Node | undefined): Promise<void>;
+  function deploymentOf(website: object): V1Deployment;
+  function work(item: string, signal?: AbortSignal): Promise<void>;
 }
 `;
 
@@ -40,7 +62,10 @@ function collect(): Block[] {
   const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
   const pages = globSync(PAGES, { cwd: root }).sort();
   const sources = globSync('bindings/**/*.ts', { cwd: root, exclude: ['bindings/generated/**'] }).sort();
-  const known = publicNames(SUBPATHS, `${root}/bindings`);
+  const known = publicNames(
+    SUBPATHS.filter((subpath) => existsSync(`${root}/bindings/${subpath}/index.ts`)),
+    `${root}/bindings`,
+  );
   return [
     ...pages.flatMap((file) => markdownBlocks(file, read(file))),
     ...sources.flatMap((file) => {
@@ -54,8 +79,8 @@ function collect(): Block[] {
   ];
 }
 
-/** One run of tsc over all blocks; file `12.ts` is block 12. Returns what it printed. */
-function compile(blocks: readonly Block[]): string[] {
+/** Writes file `12.ts` for block 12. */
+function write(blocks: readonly Block[]): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   blocks.forEach((block, i) => {
@@ -70,21 +95,36 @@ function compile(blocks: readonly Block[]): string[] {
     exclude: [],
   };
   writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
-  try {
-    execFileSync(process.execPath, [`${root}/node_modules/typescript/bin/tsc`, '-p', folder, '--pretty', 'false'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-      cwd: folder,
-    });
-    return [];
-  } catch (error) {
-    if (!(error instanceof Error && 'stdout' in error)) throw error;
-    return String(error.stdout).trim().split('\n');
+}
+
+/** What one run of tsc prints about the folder. */
+function compile(): string[] {
+  const tsc = `${root}/node_modules/typescript/bin/tsc`;
+  const { stdout, stderr, status } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
+    encoding: 'utf8',
+    cwd: folder,
+  });
+  if (status !== 0 && stdout === '') throw new Error(`tsc failed: ${stderr}`);
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+const fileOf = (problem: string): string | undefined => /^(\d+)\.ts\(/.exec(problem)?.[1];
+
+/** All that is wrong. One error of syntax hides all others from tsc, so files with errors are set aside and it runs again. */
+function problemsOf(blocks: readonly Block[]): string[] {
+  write(blocks);
+  const all: string[] = [];
+  for (;;) {
+    const problems = compile();
+    all.push(...problems);
+    const files = new Set(problems.map(fileOf).filter((file) => file !== undefined));
+    if (files.size === 0) return all;
+    for (const file of files) rmSync(`${folder}/${file}.ts`);
   }
 }
 
 const blocks = collect();
-const problems = compile(blocks);
+const problems = problemsOf(blocks);
 const failed = new Set<Block>();
 for (const problem of problems) {
   const place = /^(\d+)\.ts\((\d+),\d+\): (.*)$/.exec(problem);

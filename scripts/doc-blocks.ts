@@ -119,7 +119,9 @@ export function withImports(code: string, names: ReadonlyMap<string, PublicName>
   const imports: string[] = [];
   for (const [name, { from, type }] of names) {
     if (!words.has(name)) continue;
-    const defined = new RegExp(`\\b(?:const|let|class|function|interface|type)\\s+${name}\\b|import[^;]*\\b${name}\\b`);
+    const declared = `\\b(?:const|let|class|function|interface|type)\\s+${name}\\b`;
+    const imported = `^\\s*import\\b[^;']*\\b${name}\\b`;
+    const defined = new RegExp(`${declared}|${imported}`, 'm');
     if (!defined.test(code)) imports.push(`import { ${type ? 'type ' : ''}${name} } from '${from}';`);
   }
   return `${imports.join(' ')}${code}\nexport {};\n`;

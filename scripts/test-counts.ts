@@ -34,7 +34,7 @@ export function count(report: string): Counts {
     if (status === 'failed' && failedHere === 0) failedHere = 1;
     counts.failed += failedHere;
   }
-  // An unhandled rejection belongs to no file.
+  // A failure may belong to no file, such as a global setup that throws.
   if (!success && counts.failed === 0) counts.failed = 1;
   return counts;
 }

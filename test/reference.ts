@@ -49,9 +49,14 @@ export class ModelQueue {
   /** Of a key that is not being processed: no effect (client-go queues it twice if it is queued, which is a misuse). */
   done(key: string): void {
     if (!this.#processing.delete(key)) return;
-    if (this.#dirty.has(key)) this.#push(key);
-    // One done wakes one drain, the newest: in client-go each new drain wakes the others and they line up behind it.
-    if (this.#processing.size === 0) this.#drains.shift()?.();
+    const requeued = this.#dirty.has(key);
+    if (requeued) this.#push(key);
+    // client-go signals its condition variable when a key is queued again or none is processed. One drain wakes, of those
+    // that wait the newest (each new one wakes the others, and they line up behind it), and waits again if keys are left.
+    if (!requeued && this.#processing.size > 0) return;
+    const woken = this.#drains.shift();
+    if (woken !== undefined && this.#processing.size > 0) this.#drains.push(woken);
+    else woken?.();
   }
 
   shutDown(): void {

@@ -21,6 +21,7 @@ export class Exchange {
   readonly #onSignal = (): void => this.#abort.abort(this.#options.signal.reason);
   #response: TransportResponse | undefined;
   #chunks: AsyncIterator<Uint8Array> | undefined;
+  #idleMs: number | undefined;
   #idleTimer: unknown;
   #totalTimer: unknown;
   #timedOut = '';
@@ -29,6 +30,7 @@ export class Exchange {
 
   private constructor(options: ExchangeOptions) {
     this.#options = options;
+    this.#idleMs = options.idleMs;
     if (options.signal.aborted) this.#onSignal();
     else options.signal.addEventListener('abort', this.#onSignal, { once: true });
     const { clock, totalMs } = options;
@@ -73,26 +75,32 @@ export class Exchange {
     }
   }
 
-  /** The rest of the body as text. A byte order mark stays, so that JSON.parse refuses it as Go does. */
-  async text(): Promise<string> {
+  /**
+   * The rest of the body as text, cut off after `maxBytes`. A byte order mark stays, so that JSON.parse refuses it as Go
+   * does. `idleMs` replaces that of the exchange.
+   */
+  async text(limits: { maxBytes?: number; idleMs?: number } = {}): Promise<string> {
+    const { maxBytes = Number.POSITIVE_INFINITY, idleMs = this.#idleMs } = limits;
+    this.#idleMs = idleMs;
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     let text = '';
+    let bytes = 0;
     for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
+      bytes += chunk.length;
       text += decoder.decode(chunk, { stream: true });
+      if (bytes >= maxBytes) break;
     }
     return text + decoder.decode();
   }
 
-  /** Reads a short rest to its end, so that the connection can be used again, then closes. Never rejects. */
-  async discard(): Promise<void> {
-    try {
-      let left = DISCARD_BYTES;
-      for (let chunk = await this.read(); chunk !== undefined && left > 0; chunk = await this.read())
-        left -= chunk.length;
-    } catch {
-      // The answer has been judged by its status; that its rest was lost changes nothing.
-    }
+  /**
+   * What a failure says, as far as it is short and comes soon, then closes. Never rejects: the answer is judged by its
+   * status, whatever becomes of the rest. Reading to the end lets the connection be used again.
+   */
+  async explanation(): Promise<string> {
+    const text = await this.text(EXPLANATION).catch(() => '');
     this.close();
+    return text;
   }
 
   /** Ends the exchange. Again: no effect. */
@@ -113,7 +121,8 @@ export class Exchange {
 
   /** The promise, bounded by the signal and by the deadlines. */
   async #within<T>(promise: Promise<T>): Promise<T> {
-    const { clock, idleMs, signal } = this.#options;
+    const { clock, signal } = this.#options;
+    const idleMs = this.#idleMs;
     if (idleMs !== undefined) this.#idleTimer = clock.setTimer(() => this.#expire(`silent for ${idleMs} ms`), idleMs);
     try {
       return await abortable(promise, this.#abort.signal);
@@ -135,5 +144,5 @@ export class Exchange {
   }
 }
 
-/** client-go: rest/request.go readAndCloseResponseBody reads on up to 2 KiB; a Status can be a little longer. */
-const DISCARD_BYTES = 8192;
+/** A Status is a few hundred bytes; a proxy's page some kilobytes. */
+const EXPLANATION = { maxBytes: 65_536, idleMs: 10_000 };

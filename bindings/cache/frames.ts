@@ -17,6 +17,8 @@ const INITIAL_BYTES = 1024;
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** apimachinery: util/json, the deepest nesting that is decoded. */
 const MAX_DEPTH = 10_000;
+/** A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned first (1 ns a byte). */
+const MAX_SHALLOW_BYTES = 2 * MAX_DEPTH;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -83,6 +85,10 @@ export class FrameDecoder {
       return undefined;
     }
     this.#refuseOversize(lineFeed);
+    if (lineFeed - this.#start > MAX_SHALLOW_BYTES) {
+      this.#slowUntil = lineFeed + 1;
+      return undefined;
+    }
     let value: unknown;
     try {
       value = JSON.parse(this.#text.decode(this.#bytes.subarray(this.#start, lineFeed)));

@@ -14,7 +14,7 @@ import { LazyChange } from './change.ts';
 import { EventIterator, type InformerEvent } from './events.ts';
 import { type Delta, RealFIFO } from './fifo.ts';
 import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
-import { ListWatch } from './list-watch.ts';
+import type { ListWatch } from './list-watch.ts';
 import {
   type DoneChecker,
   ProcessorListener,
@@ -83,7 +83,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(listWatch: ListWatch<T, I>, options: SharedIndexInformerOptions = {}) {
-    if (!(listWatch instanceof ListWatch)) throw invalid('listWatch', 'a ListWatch', listWatch);
+    if (typeof listWatch?.watch !== 'function') throw invalid('listWatch', 'a ListWatch', listWatch);
     const { resyncPeriod = 0, clock = systemClock, random, watchErrorHandler } = options;
     requireNumber('options.resyncPeriod', resyncPeriod);
     if (random !== undefined) requireFunction('options.random', random);
@@ -189,6 +189,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     await this.#ended.promise;
   }
 
+  /** `await using informer = …` stops it at the end of the block, where the runtime has `Symbol.asyncDispose`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
   /** Has been stopped, and has ended. */
   isStopped(): boolean {
     return this.#stopped;
@@ -292,7 +297,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       return;
     }
     const change = new LazyChange(old, object);
-    this.#processor.distribute({ type: 'update', old, object, change }, false);
+    this.#processor.distribute({ type: 'update', old, object, change }, versionOf(old) === versionOf(object));
   }
 
   /** client-go: shared_informer.go AddEventHandlerWithOptions. */
@@ -314,6 +319,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   #end(): void {
+    this.#stop.abort();
     this.#stopped = true;
     this.#processor.stop();
     for (const iterator of [...this.#iterators]) iterator.end();

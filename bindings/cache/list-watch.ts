@@ -114,11 +114,7 @@ export class ListWatch<T, I extends string = never> {
       options,
     );
     if (exchange.status === 200) return exchange;
-    try {
-      throw statusErrorFromAnswer(exchange.status, await exchange.text(), `GET ${this.#path}`);
-    } finally {
-      exchange.close();
-    }
+    throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${this.#path}`);
   }
 
   #toPage(list: { items: unknown[]; resourceVersion: string; continue: string }): ListPage<T> {

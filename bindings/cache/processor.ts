@@ -11,7 +11,11 @@ import type { Change } from './change.ts';
 import type { DeletedFinalStateUnknown } from './keys.ts';
 import { deferred, TimeSlice } from './wait.ts';
 
-/** Any of the three may be left out. Objects are read-only. What a handler throws or rejects with goes to handleError. */
+/**
+ * Any of the three may be left out, and any may be async: then the next notification comes when its promise has settled.
+ * Objects are read-only. What a handler throws or rejects with goes to handleError and costs this handler this one
+ * notification. (client-go waits a second after a panic, and such a handler never counts as synced; here neither.)
+ */
 export interface ResourceEventHandler<T> {
   /** `isInInitialList`: the object was there before, and this handler hears of it for the first time. */
   onAdd?(object: T, isInInitialList: boolean): void;

@@ -87,7 +87,7 @@ export class Reflector<T extends object, I extends string = never> {
   #skipped = 0;
   #resyncTimer: unknown;
 
-  constructor(listWatch: ListWatch<T, I>, store: ReflectorStore<T>, options: ReflectorOptions = {}) {
+  constructor(listWatch: ListWatch<T, I>, store: ReflectorStore<NoInfer<T>>, options: ReflectorOptions = {}) {
     const { clock = systemClock, random = Math.random, resyncPeriod = 0, shouldResync = () => true } = options;
     if (typeof resyncPeriod !== 'function') requireNumber('options.resyncPeriod', resyncPeriod);
     this.#listWatch = listWatch;

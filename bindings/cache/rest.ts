@@ -30,7 +30,7 @@ export async function sendWithRepeats(
     }
     if (exchange !== undefined) {
       if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
-      await exchange.discard();
+      await exchange.explanation();
     }
     await sleep(options.clock, delay ?? 0, options.signal);
   }

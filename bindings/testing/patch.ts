@@ -19,7 +19,9 @@ const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const
 export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
   if (!Array.isArray(patch)) {
     const what = isObject(patch) ? 'object' : typeof patch === 'boolean' ? 'bool' : typeof patch;
-    throw badRequest(`error decoding patch: json: cannot unmarshal ${what} into Go value of type []handlers.jsonPatchOp`);
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${what} into Go value of type []handlers.jsonPatchOp`,
+    );
   }
   if (patch.length > MAX_OPERATIONS) {
     throw badRequest(`The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`);
@@ -52,10 +54,8 @@ function applyOperation(target: Json, operation: JsonObject): Json {
     return target;
   }
   if (value === undefined) throw patchFailed();
-  if (op === 'replace') {
-    read(target, at);
-    return at.length === 0 ? value : set(target, at, value);
-  }
+  // The library the real server uses (evanphx/json-patch) lets a replace add a member, against RFC 6902.
+  if (op === 'replace') return at.length === 0 ? value : set(target, at, value);
   return add(target, at, value);
 }
 
@@ -113,7 +113,8 @@ const add = (target: Json, path: readonly string[], value: Json): Json =>
   path.length === 0
     ? value
     : rebuild(target, path, (parent, token) => {
-        if (Array.isArray(parent)) return parent.toSpliced(token === '-' ? parent.length : index(token, parent.length), 0, value);
+        if (Array.isArray(parent))
+          return parent.toSpliced(token === '-' ? parent.length : index(token, parent.length), 0, value);
         if (isObject(parent)) return withMember(parent, token, value);
         throw patchFailed();
       });

@@ -43,7 +43,11 @@ export interface Subject {
 export class ApiError extends Error {
   readonly body: StatusBody;
 
-  constructor(code: number, message: string, options: { reason?: string; details?: StatusDetails; continue?: string } = {}) {
+  constructor(
+    code: number,
+    message: string,
+    options: { reason?: string; details?: StatusDetails; continue?: string } = {},
+  ) {
     super(message);
     this.body = {
       kind: 'Status',
@@ -71,18 +75,26 @@ function details(subject: Subject, causes?: StatusCause[]): StatusDetails {
   };
 }
 
-const qualified = (subject: Subject): string => (subject.group === '' ? subject.what : `${subject.what}.${subject.group}`);
+const qualified = (subject: Subject): string =>
+  subject.group === '' ? subject.what : `${subject.what}.${subject.group}`;
 
 export const badRequest = (message: string): ApiError => new ApiError(400, message, { reason: 'BadRequest' });
 
 export const notFound = (subject: Subject): ApiError =>
-  new ApiError(404, `${qualified(subject)} "${subject.name}" not found`, { reason: 'NotFound', details: details(subject) });
-
-export const alreadyExists = (subject: Subject, deleting: boolean): ApiError =>
-  new ApiError(409, `${deleting ? 'object is being deleted: ' : ''}${qualified(subject)} "${subject.name}" already exists`, {
-    reason: 'AlreadyExists',
+  new ApiError(404, `${qualified(subject)} "${subject.name}" not found`, {
+    reason: 'NotFound',
     details: details(subject),
   });
+
+export const alreadyExists = (subject: Subject, deleting: boolean): ApiError =>
+  new ApiError(
+    409,
+    `${deleting ? 'object is being deleted: ' : ''}${qualified(subject)} "${subject.name}" already exists`,
+    {
+      reason: 'AlreadyExists',
+      details: details(subject),
+    },
+  );
 
 export const conflict = (subject: Subject, why: string): ApiError =>
   new ApiError(409, `Operation cannot be fulfilled on ${qualified(subject)} "${subject.name}": ${why}`, {
@@ -115,21 +127,33 @@ export const notAcceptable = (): ApiError =>
   new ApiError(406, 'only the following media types are accepted: application/json', { reason: 'NotAcceptable' });
 
 export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
-  new ApiError(415, `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`, {
-    reason: 'UnsupportedMediaType',
-  });
+  new ApiError(
+    415,
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+    {
+      reason: 'UnsupportedMediaType',
+    },
+  );
 
 export const tooLarge = (limit: number): ApiError =>
   new ApiError(413, `Request entity too large: limit is ${limit}`, { reason: 'RequestEntityTooLarge' });
 
 /** A JSON patch that parses and cannot be applied; the real server gives no more detail than this. */
 export const patchFailed = (): ApiError =>
-  new ApiError(422, 'the server rejected our request due to an error in our request', { reason: 'Invalid', details: {} });
+  new ApiError(422, 'the server rejected our request due to an error in our request', {
+    reason: 'Invalid',
+    details: {},
+  });
 
 /** One finding of validation: `spec.x: Invalid value: 1: must be greater`. */
 export interface FieldError {
   field: string;
-  reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueNotSupported' | 'FieldValueTooLong';
+  reason:
+    | 'FieldValueInvalid'
+    | 'FieldValueRequired'
+    | 'FieldValueForbidden'
+    | 'FieldValueNotSupported'
+    | 'FieldValueTooLong';
   message: string;
 }
 
@@ -213,7 +237,10 @@ const GENERIC: Record<number, [reason: string, message: string]> = {
   429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
   500: ['InternalError', 'an error on the server has prevented the request from succeeding'],
   503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
-  504: ['Timeout', 'the server was unable to return a response in the time allotted, but may still be processing the request'],
+  504: [
+    'Timeout',
+    'the server was unable to return a response in the time allotted, but may still be processing the request',
+  ],
 };
 
 /** For injected faults: any status, with the usual reason and message unless a reason is given. */

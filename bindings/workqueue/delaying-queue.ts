@@ -4,10 +4,11 @@
  * - Never early, on a monotonic clock; the earliest time of a key wins; equal times keep their order.
  * - One host timer, for the head of the heap and never further away than the heartbeat; it is set exactly while something waits.
  */
-import { NO_MEMORY, NOTHING, SLOT_FLAG } from '../core.ts';
+import { type CoreExports, NO_MEMORY, NOTHING, SLOT_FLAG } from '../core.ts';
 import { invalid } from '../errors.ts';
-import { type QueueOptions, WorkQueue } from './queue.ts';
+import { keepShape } from '../keep-shape.ts';
 import { retriesCounter } from './metrics.ts';
+import { type QueueOptions, WorkQueue } from './queue.ts';
 
 /** client-go's maxWait: however far away the next time is, it is looked at again after this long (a host may sleep, clocks may jump). */
 const HEARTBEAT_MS = 10_000;
@@ -29,6 +30,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     super(options);
     this.#retries = retriesCounter(options.metricsProvider, options.name, this.meter);
     this.#addEach = this.inner !== undefined || this.order !== undefined || this.meter?.perOperation === true;
+    keepShape(new.target, DelayingQueue, () => new DelayingQueue());
   }
 
   /**
@@ -56,7 +58,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** @internal */
   protected override drop(): void {
     this.#disarm();
-    for (let code = this.#pop(Number.POSITIVE_INFINITY); code !== NOTHING; code = this.#pop(Number.POSITIVE_INFINITY)) this.#forget(code);
+    for (let code = this.#pop(Number.POSITIVE_INFINITY); code !== NOTHING; code = this.#pop(Number.POSITIVE_INFINITY))
+      this.#forget(code);
   }
 
   #arm(at: number): void {
@@ -72,24 +75,31 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
+  /** The queue's own code runs outside of what takes an exception for a trap: a user's order may throw. The next wait is seen to all the same. */
   #fire(): void {
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.clock.now();
-    let next: number;
     try {
       if (this.#addEach) {
         for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.add(this.#forget(code));
-      } else if (this.core.x.delayAdvance(this.handle, now) > 0) this.serve();
-      next = this.core.x.delayNext(this.handle);
-    } catch (cause) {
-      throw this.core.trapped(cause);
+      } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
+    } finally {
+      const next = this.#call((x) => x.delayNext(this.handle));
+      if (next < Number.POSITIVE_INFINITY) this.#arm(next);
     }
-    if (next < Number.POSITIVE_INFINITY) this.#arm(next);
   }
 
   #pop(now: number): number {
-    return this.core.x.delayPop(this.handle, now);
+    return this.#call((x) => x.delayPop(this.handle, now));
+  }
+
+  #call(run: (x: CoreExports) => number): number {
+    try {
+      return run(this.core.x);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /** The item of a wait that has ended; its slot may have been given back. */

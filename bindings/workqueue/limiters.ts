@@ -6,7 +6,9 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { type Core, NO_MEMORY, sharedCore } from '../core.ts';
 import { invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
+import { keepShape } from '../keep-shape.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import { requireClock } from './checks.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
 export interface RateLimiter<T = string> {
@@ -80,6 +82,9 @@ class Failures<T> {
   }
 }
 
+/** 2^n for every n that a double can show: `**` cost 12 ns of the 75 that when() took. */
+const POWERS = Float64Array.from({ length: 1024 }, (_, n) => 2 ** n);
+
 /**
  * `base · 2^failures` milliseconds, at most `max`. client-go: `TypedItemExponentialFailureRateLimiter`.
  *
@@ -99,12 +104,13 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
     this.#base = base;
     this.#max = max;
     this.#failures = new Failures(options);
+    keepShape(new.target, ItemExponentialFailureRateLimiter, () => new ItemExponentialFailureRateLimiter(base, max));
   }
 
   when(item: T): number {
     const failures = this.#failures.add(item);
-    if (this.#base === 0) return Math.min(0, this.#max); // 0 · 2^1024 would be NaN
-    return Math.min(this.#base * 2 ** failures, this.#max);
+    if (failures >= POWERS.length) return this.#base === 0 ? Math.min(0, this.#max) : this.#max; // 0 · Infinity would be NaN
+    return Math.min(this.#base * (POWERS[failures] as number), this.#max);
   }
 
   forget(item: T): void {
@@ -136,6 +142,7 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
     this.#slow = slow;
     this.#maxFastAttempts = maxFastAttempts;
     this.#failures = new Failures(options);
+    keepShape(new.target, ItemFastSlowRateLimiter, () => new ItemFastSlowRateLimiter(fast, slow, maxFastAttempts));
   }
 
   when(item: T): number {
@@ -169,6 +176,7 @@ export class BucketRateLimiter<T = string> implements RateLimiter<T> {
   constructor(qps: number, burst: number, options?: LimiterOptions<T>) {
     if (typeof qps !== 'number' || !(qps >= 0)) throw invalid('qps', 'a number >= 0', qps);
     requireInteger('burst', burst, 0);
+    requireClock(options?.clock);
     this.#perMs = qps / 1000;
     this.#burst = burst;
     this.#clock = options?.clock ?? systemClock;
@@ -255,7 +263,8 @@ export class WithMaxWaitRateLimiter<T = string> implements RateLimiter<T> {
 }
 
 export function checkLimiter<T>(name: string, limiter: RateLimiter<T>): void {
-  for (const method of ['when', 'forget', 'numRequeues'] as const) requireFunction(`${name}.${method}`, limiter?.[method]);
+  for (const method of ['when', 'forget', 'numRequeues'] as const)
+    requireFunction(`${name}.${method}`, limiter?.[method]);
 }
 
 /** client-go's `DefaultTypedControllerRateLimiter`: 5 ms doubling to 1000 s per item, and 10 a second with bursts of 100 for all together. */

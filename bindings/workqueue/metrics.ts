@@ -29,8 +29,13 @@ export interface MetricsProvider {
   newRetriesMetric(name: string): Pick<Metric, 'inc'>;
 }
 
-/** Bounds of the buckets that the core counts in seconds: component-base's ten and controller-runtime's twelve share them. */
-export const DURATION_BUCKETS: readonly number[] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000];
+/**
+ * Bounds of the buckets that the core counts in seconds: component-base's ten and controller-runtime's twelve share them. Two are a
+ * bit below a power of ten because prometheus.ExponentialBuckets(10e-9, 10, …) multiplies in float64, and `le` is compared as text.
+ */
+export const DURATION_BUCKETS: readonly number[] = [
+  1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000,
+];
 
 export interface Histogram {
   sum: number;
@@ -78,7 +83,13 @@ const METHODS = [
   'newRetriesMetric',
 ] as const;
 
-export function meterFor(provider: MetricsProvider, name: string, core: Core, handle: number, clock: Clock): QueueMeter {
+export function meterFor(
+  provider: MetricsProvider,
+  name: string,
+  core: Core,
+  handle: number,
+  clock: Clock,
+): QueueMeter {
   for (const method of METHODS) requireFunction(`metricsProvider.${method}`, provider[method]);
   if (readsCore in provider) return new ReadMeter(provider as ReadingProvider, name, core, handle, clock);
   return new CallingMeter(provider, name, core, handle, clock);

@@ -1,5 +1,6 @@
 /** A bounded pool over numbered pieces: client-go util/workqueue/parallelizer.go. Each piece runs once. */
 import { invalid, requireFunction, requireInteger } from '../errors.ts';
+import { signalProblem } from './checks.ts';
 
 /**
  * Runs `run(0)` to `run(pieces - 1)`, at most `workers` at a time, each worker taking `chunkSize` pieces (default 1) in a row.
@@ -22,6 +23,8 @@ export async function parallelizeUntil(
   const { signal, chunkSize = 1 } = options;
   if (!Number.isSafeInteger(chunkSize)) throw invalid('chunkSize', 'an integer', chunkSize);
   const chunk = Math.max(chunkSize, 1); // client-go: a size below 1 means 1
+  const problem = signalProblem(signal);
+  if (problem !== undefined) throw problem;
   let next = 0;
   let failed = false;
   let failure: unknown;

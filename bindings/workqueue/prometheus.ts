@@ -4,7 +4,14 @@
  * are read when text() is called. Queues of one name are added up.
  */
 import { invalid } from '../errors.ts';
-import { DURATION_BUCKETS, type Histogram, type MetricsProvider, type QueueSource, type ReadingProvider, readsCore } from './metrics.ts';
+import {
+  DURATION_BUCKETS,
+  type Histogram,
+  type MetricsProvider,
+  type QueueSource,
+  type ReadingProvider,
+  readsCore,
+} from './metrics.ts';
 
 type Flavor = 'client-go' | 'controller-runtime';
 
@@ -52,7 +59,8 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   /** `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime' adds the label `controller` and two buckets. */
   constructor(options: { flavor?: Flavor } = {}) {
     const flavor = options.flavor ?? 'client-go';
-    if (flavor !== 'client-go' && flavor !== 'controller-runtime') throw invalid('flavor', "'client-go' or 'controller-runtime'", flavor);
+    if (flavor !== 'client-go' && flavor !== 'controller-runtime')
+      throw invalid('flavor', "'client-go' or 'controller-runtime'", flavor);
     this.#flavor = flavor;
   }
 
@@ -60,15 +68,30 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   text(): string {
     const queues = this.#byName();
     const lines: string[] = [];
-    const metric = (type: string, name: string, help: string, write: (sources: QueueSource[], labels: string) => void): void => {
+    const metric = (
+      type: string,
+      name: string,
+      help: string,
+      write: (sources: QueueSource[], labels: string) => void,
+    ): void => {
       if (queues.length === 0) return;
       lines.push(`# HELP workqueue_${name} ${help}`, `# TYPE workqueue_${name} ${type}`);
       for (const [queue, sources] of queues) write(sources, this.#labels(queue, name));
     };
-    const number = (type: string, name: string, help: string, value: (source: QueueSource) => number, fold = add): void =>
-      metric(type, name, help, (sources, labels) => lines.push(`workqueue_${name}{${labels}} ${show(sources.map(value).reduce(fold, 0))}`));
+    const number = (
+      type: string,
+      name: string,
+      help: string,
+      value: (source: QueueSource) => number,
+      fold = add,
+    ): void =>
+      metric(type, name, help, (sources, labels) =>
+        lines.push(`workqueue_${name}{${labels}} ${show(sources.map(value).reduce(fold, 0))}`),
+      );
     const histogram = (name: string, help: string, value: (source: QueueSource) => Histogram): void =>
-      metric('histogram', name, help, (sources, labels) => lines.push(...this.#histogram(name, labels, sources.map(value))));
+      metric('histogram', name, help, (sources, labels) =>
+        lines.push(...this.#histogram(name, labels, sources.map(value))),
+      );
 
     number('counter', 'adds_total', 'Total number of adds handled by workqueue', (s) => s.adds());
     number('gauge', 'depth', 'Current depth of workqueue', (s) => s.depth());
@@ -77,17 +100,21 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       'longest_running_processor_seconds',
       'How many seconds has the longest running processor for workqueue been running.',
       (s) => s.longestSeconds(),
-      Math.max,
+      (a, b) => Math.max(a, b),
     );
-    histogram('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested.', (s) => s.queueSeconds());
+    histogram('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested.', (s) =>
+      s.queueSeconds(),
+    );
     number('counter', 'retries_total', 'Total number of retries handled by workqueue', (s) => s.retries());
     number(
       'gauge',
       'unfinished_work_seconds',
-      'How many seconds of work has done that is in progress and hasn\'t been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.',
+      "How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
       (s) => s.unfinishedSeconds(),
     );
-    histogram('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.', (s) => s.workSeconds());
+    histogram('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.', (s) =>
+      s.workSeconds(),
+    );
     return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
   }
 
@@ -171,7 +198,8 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
 
   #histogram(name: string, labels: string, values: Histogram[]): string[] {
     const bounds = this.#flavor === 'client-go' ? DURATION_BUCKETS.slice(0, 10) : DURATION_BUCKETS;
-    const count = (bucket: number): number => values.reduce((total, value) => total + (value.counts[bucket] as number), 0);
+    const count = (bucket: number): number =>
+      values.reduce((total, value) => total + (value.counts[bucket] as number), 0);
     let below = 0;
     const lines = bounds.map((bound, i) => {
       below += count(i);

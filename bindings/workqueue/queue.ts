@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The work queue: client-go util/workqueue/queue.go over the Wasm core (assembly/queue.ts).
  *
@@ -10,46 +11,23 @@
 import { type Clock, systemClock } from '../clock.ts';
 import {
   type Core,
-  disposedExports,
-  DONE_REQUEUED,
   DONE_RELEASED,
+  DONE_REQUEUED,
   DONE_UNKNOWN,
+  disposedExports,
   NOTHING,
   SLOT_FLAG,
   STATE_PROCESSING,
   sharedCore,
 } from '../core.ts';
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { CapstanError, invalid } from '../errors.ts';
+import { keepShape } from '../keep-shape.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
-import { type MetricsProvider, meterFor, type QueueMeter } from './metrics.ts';
+import { signalProblem } from './checks.ts';
+import { meterFor, type QueueMeter } from './metrics.ts';
+import { checkOptions, type Got, type QueueOptions, type QueueOrder } from './options.ts';
 
-/**
- * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most once.
- * `touch` is called for a key that is in it and is added again; `pop` only when `len()` is above 0.
- */
-export interface QueueOrder<T> {
-  touch(item: T): void;
-  push(item: T): void;
-  len(): number;
-  pop(): T;
-}
-
-export interface QueueOptions<T> {
-  /** Names the queue in metrics; without a name it has none. */
-  name?: string;
-  /** Default: the host's monotonic clock. */
-  clock?: Clock;
-  metricsProvider?: MetricsProvider;
-  /** What makes two items the same. Needed unless items are strings; pass `requestKey` for requests. */
-  key?: KeyFunction<T>;
-  /** Default: first in, first out. */
-  queue?: QueueOrder<T>;
-  /** Wrap this queue instead of having one: delays, limits and failures are added to it. */
-  inner?: WorkQueue<T>;
-}
-
-/** What get() gives: an item, or the news that the queue has shut down and is empty. */
-export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
+export type { Got, QueueOptions, QueueOrder };
 
 interface Waiter<T> {
   resolve(got: Got<T>): void;
@@ -61,16 +39,23 @@ interface Drain {
   stopListening(): void;
 }
 
-/** A queue that nobody can reach any more gives its memory in the core back. dispose() does so at once. */
-const abandoned = new FinalizationRegistry<{ core: Core; handle: number }>(({ core, handle }) => {
-  try {
-    core.x.queueFree(handle);
-  } catch {
-    // A poisoned instance is never used again: there is nothing to give back.
-  }
-});
+/** A queue that nobody can reach any more leaves the metrics and gives its memory in the core back. dispose() does so at once. */
+const abandoned = new FinalizationRegistry<{ core: Core; handle: number; meter: QueueMeter | undefined }>(
+  ({ core, handle, meter }) => {
+    meter?.dispose();
+    try {
+      core.x.queueFree(handle);
+    } catch {
+      // A poisoned instance is never used again: there is nothing to give back.
+    }
+  },
+);
 
-const disposed = { x: disposedExports('the queue') };
+const disposed: Pick<Core, 'x' | 'trapped' | 'outOfMemory'> = {
+  x: disposedExports('the queue'),
+  trapped: (cause) => cause,
+  outOfMemory: () => new CapstanError('DISPOSED', 'the queue was used after dispose()'),
+};
 
 /**
  * A de-duplicating queue for workers that must not process a key twice at once.
@@ -101,6 +86,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   protected readonly handle: number;
   /** @internal */
   protected readonly keys: KeyTable<T>;
+  /** @internal Of the options, or of the queue that this one wraps. */
+  protected readonly keyFunction: KeyFunction<T> | undefined;
   /** @internal By slot. */
   protected readonly items: (T | undefined)[] = [];
   /** @internal Set when a user's metrics provider wants to hear of each operation. */
@@ -110,7 +97,6 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   protected stopped = false;
 
-  readonly #key: KeyFunction<T> | undefined;
   readonly #timed: boolean; // whether the core wants the time at each operation
   readonly #waiters = new Set<Waiter<T>>(); // not empty only while nothing is ready
   #drains: Drain[] = []; // in the order in which client-go's condition variable would wake them
@@ -121,10 +107,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   constructor(options: QueueOptions<T> = {}) {
     const { name = '', clock, metricsProvider, key, queue: order, inner } = checkOptions(options);
+    if (inner !== undefined && !(inner instanceof WorkQueue)) throw invalid('inner', 'a WorkQueue', inner);
     this.inner = inner;
     this.clock = clock ?? inner?.clock ?? systemClock;
     this.order = order;
-    this.#key = key ?? (inner === undefined ? undefined : inner.#key);
+    this.keyFunction = key ?? inner?.keyFunction;
     const core = sharedCore();
     this.core = core;
     const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
@@ -134,10 +121,13 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       throw core.trapped(cause);
     }
     if (this.handle === 0) throw core.outOfMemory();
-    this.keys = keyTable(core, this.handle, this.#key);
-    abandoned.register(this, { core, handle: this.handle }, this);
+    this.keys = keyTable(core, this.handle, this.keyFunction);
+    const held = { core, handle: this.handle, meter: undefined as QueueMeter | undefined };
+    abandoned.register(this, held, this);
     this.#timed = metered;
     if (metered) this.meter = meterFor(metricsProvider, name, core, this.handle, this.clock);
+    keepShape(new.target, WorkQueue, () => new WorkQueue());
+    held.meter = this.meter;
   }
 
   /**
@@ -147,9 +137,10 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   add(item: T): void {
     if (this.inner !== undefined) return this.inner.add(item);
     if (this.stopped) return this.#checkAlive();
+    const now = this.#now();
     let code: number;
     try {
-      code = this.keys.add(item, this.#timed ? this.clock.now() : 0);
+      code = this.keys.add(item, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -171,6 +162,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   get(options?: { signal?: AbortSignal }): Promise<Got<T>> {
     if (this.inner !== undefined) return this.inner.get(options);
     const signal = options?.signal;
+    const problem = signalProblem(signal);
+    if (problem !== undefined) return Promise.reject(problem);
     if (signal?.aborted) return Promise.reject(aborted('get()', signal));
     let item: T | undefined;
     try {
@@ -194,13 +187,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** The next item, or `undefined` when none is ready now. Hand it back with done(). */
   tryGet(): T | undefined {
     if (this.inner !== undefined) return this.inner.tryGet();
-    let slot: number;
-    try {
-      const now = this.#timed ? this.clock.now() : 0;
-      slot = this.order === undefined ? this.core.x.queueGet(this.handle, now) : this.#takeNext(this.order, now);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+    const now = this.#now();
+    const slot = this.order === undefined ? this.#takeFirst(now) : this.#takeNext(this.order, now);
     if (slot < 0) return undefined;
     const item = this.items[slot] as T;
     this.#lastItem = item;
@@ -212,11 +200,13 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not being processed: no effect. */
   done(item: T): void {
     if (this.inner !== undefined) return this.inner.done(item);
+    const now = this.#now();
     let slot: number;
     let outcome: number;
     try {
-      if (item === this.#lastItem) slot = this.#lastSlot;
+      if (item === this.#lastItem && this.#lastSlot !== NOTHING) slot = this.#lastSlot;
       else {
+        if (this.core === disposed) this.#checkAlive(); // before the look-up: the table's memory may be another's by now
         slot = this.keys.find(item);
         if (slot === NOTHING) return;
         if (slot < 0) throw this.core.outOfMemory();
@@ -225,7 +215,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
         this.#lastItem = undefined;
         this.#lastSlot = NOTHING;
       }
-      outcome = this.core.x.queueDoneSlot(this.handle, slot, this.#timed ? this.clock.now() : 0);
+      outcome = this.core.x.queueDoneSlot(this.handle, slot, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -246,13 +236,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * is dropped. Ends a shutDownWithDrain() that is under way. Again: no effect.
    */
   shutDown(): void {
-    this.#stop();
-    for (const drain of this.#drains) {
-      drain.stopListening();
-      drain.resolve();
-    }
-    this.#drains = [];
-    this.inner?.shutDown();
+    this.#checkAlive();
+    this.#end();
   }
 
   /**
@@ -261,13 +246,13 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * shutDown() ends both. A signal that fires meanwhile rejects with ABORTED; the queue stays shut down.
    */
   shutDownWithDrain(options?: { signal?: AbortSignal }): Promise<void> {
-    if (this.inner !== undefined) {
-      this.#stop();
-      return this.inner.shutDownWithDrain(options);
-    }
     const signal = options?.signal;
+    const problem = signalProblem(signal);
+    if (problem !== undefined) return Promise.reject(problem);
     try {
+      this.#checkAlive();
       this.#stop();
+      if (this.inner !== undefined) return this.inner.shutDownWithDrain(options);
       if (this.#processing() === 0) return Promise.resolve();
     } catch (error) {
       return Promise.reject(error);
@@ -297,14 +282,19 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /** Shuts down and gives the memory back. Every later call is a CapstanError DISPOSED, except a second dispose(). */
   dispose(): void {
-    if (this.core === (disposed as unknown)) return;
-    this.shutDown();
+    if (this.core === disposed) return;
+    try {
+      this.#end();
+    } catch {
+      // Poisoned: those who wait have been told, and there is nothing left to drop.
+    }
     this.meter?.dispose();
     abandoned.unregister(this);
     const core = this.core;
-    this.core = disposed as unknown as Core;
+    this.core = disposed;
     this.items.length = 0;
     this.#lastItem = undefined;
+    this.#lastSlot = NOTHING;
     try {
       core.x.queueFree(this.handle);
     } catch {
@@ -336,17 +326,33 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** @internal What a subclass must drop when the queue shuts down. */
   protected drop(): void {}
 
+  /** Takes no more items and tells those who wait; of the core it needs only what drop() does, which comes last. */
   #stop(): void {
-    this.#checkAlive();
     if (this.stopped) return;
     this.stopped = true;
     this.meter?.stop();
-    this.drop();
     for (const waiter of this.#waiters) {
       waiter.stopListening();
       waiter.resolve({ item: undefined, shutdown: true });
     }
     this.#waiters.clear();
+    this.drop();
+  }
+
+  /** A shutdown that ends the drains too. */
+  #end(): void {
+    for (const drain of this.#drains) {
+      drain.stopListening();
+      drain.resolve();
+    }
+    this.#drains = [];
+    this.#stop();
+    this.inner?.shutDown();
+  }
+
+  /** The clock is the user's: it is read outside of everything that takes an exception for a trap. */
+  #now(): number {
+    return this.#timed ? this.clock.now() : 0;
   }
 
   /** Throws when disposed of or poisoned. */
@@ -376,14 +382,28 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_PROCESSING) === 0) this.order?.touch(item);
   }
 
-  /** The slot of the item that the user's order has chosen. */
+  #takeFirst(now: number): number {
+    try {
+      return this.core.x.queueGet(this.handle, now);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+  }
+
+  /** The slot of the item that the user's order has chosen. What the order throws is the caller's to see. */
   #takeNext(order: QueueOrder<T>, now: number): number {
+    this.#checkAlive();
     if (order.len() === 0) return NOTHING;
     const item = order.pop();
-    const slot = this.keys.find(item);
-    if (slot < 0 || !this.core.x.queueTake(this.handle, slot, now)) {
-      throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
+    let slot: number;
+    let taken: boolean;
+    try {
+      slot = this.keys.find(item);
+      taken = slot >= 0 && this.core.x.queueTake(this.handle, slot, now) !== 0;
+    } catch (cause) {
+      throw this.core.trapped(cause);
     }
+    if (!taken) throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
     return slot;
   }
 }
@@ -400,23 +420,4 @@ if (Symbol.dispose !== undefined) {
 
 function aborted(call: string, signal: AbortSignal): CapstanError {
   return new CapstanError('ABORTED', `${call} was ended by its signal`, { cause: signal.reason });
-}
-
-function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
-  if (typeof options !== 'object' || options === null) throw invalid('options', 'an object', options);
-  const { name, clock, metricsProvider, key, queue, inner } = options;
-  if (name !== undefined && typeof name !== 'string') throw invalid('name', 'a string', name);
-  if (key !== undefined) requireFunction('key', key);
-  if (clock !== undefined) {
-    for (const method of ['now', 'setTimer', 'clearTimer'] as const) requireFunction(`clock.${method}`, clock[method]);
-  }
-  if (queue !== undefined) {
-    for (const method of ['touch', 'push', 'len', 'pop'] as const) requireFunction(`queue.${method}`, queue[method]);
-  }
-  if (inner !== undefined && !(inner instanceof WorkQueue)) throw invalid('inner', 'a WorkQueue', inner);
-  if (inner !== undefined && queue !== undefined) throw invalid('queue', 'no order beside "inner", which has its own', queue);
-  if (metricsProvider !== undefined && (typeof metricsProvider !== 'object' || metricsProvider === null)) {
-    throw invalid('metricsProvider', 'a MetricsProvider', metricsProvider);
-  }
-  return options;
 }

@@ -1,4 +1,5 @@
 /** A delaying queue whose delays come from a limiter: client-go util/workqueue/rate_limiting_queue.go. Adds three verbs and no state. */
+import { keepShape } from '../keep-shape.ts';
 import { DelayingQueue } from './delaying-queue.ts';
 import { checkLimiter, defaultControllerRateLimiter, type RateLimiter } from './limiters.ts';
 import type { QueueOptions } from './queue.ts';
@@ -20,7 +21,8 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   constructor(limiter?: RateLimiter<T>, options: QueueOptions<T> = {}) {
     super(options);
     if (limiter !== undefined) checkLimiter('limiter', limiter);
-    this.#limiter = limiter ?? defaultControllerRateLimiter({ key: options.key, clock: options.clock });
+    this.#limiter = limiter ?? defaultControllerRateLimiter({ key: this.keyFunction, clock: this.clock });
+    keepShape(new.target, RateLimitingQueue, () => new RateLimitingQueue());
   }
 
   /** Adds the item when the limiter says so: each call counts as one failure of the item. */

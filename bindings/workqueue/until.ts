@@ -2,6 +2,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { requireClock, signalProblem } from './checks.ts';
 
 /**
  * Runs `fn` again and again, `periodMs` after it has ended, until the signal fires; resolves then, after the run under way.
@@ -18,8 +19,12 @@ export async function until(
   options: { signal?: AbortSignal; clock?: Clock } = {},
 ): Promise<void> {
   requireFunction('fn', fn);
-  if (typeof periodMs !== 'number' || !(periodMs >= 0)) throw invalid('periodMs', 'a number of milliseconds >= 0', periodMs);
+  if (typeof periodMs !== 'number' || !(periodMs >= 0))
+    throw invalid('periodMs', 'a number of milliseconds >= 0', periodMs);
   const { signal, clock = systemClock } = options;
+  const problem = signalProblem(signal);
+  if (problem !== undefined) throw problem;
+  requireClock(clock);
   while (!signal?.aborted) {
     try {
       await fn(signal);

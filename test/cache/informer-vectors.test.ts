@@ -3,8 +3,14 @@
  * same notifications in the same order, and the same store.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { defineResource, type KubeObject, ListWatch, type ResourceEventHandler, SharedIndexInformer } from 'capstan/cache';
-import { DeletedFinalStateUnknown } from 'capstan/cache';
+import {
+  DeletedFinalStateUnknown,
+  defineResource,
+  type KubeObject,
+  ListWatch,
+  type ResourceEventHandler,
+  SharedIndexInformer,
+} from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
@@ -32,7 +38,10 @@ interface Scenario {
   };
   script: ScriptEntry[];
   want: {
-    requests: ({ method: string; path: string; query: Record<string, string>; atMs: number } | { refused: true; atMs: number })[];
+    requests: (
+      | { method: string; path: string; query: Record<string, string>; atMs: number }
+      | { refused: true; atMs: number }
+    )[];
     notifications: ({ ordered: Seen[] } | { unordered: Seen[]; because: string })[][];
     store: { key: string; rv: string; v: string }[];
     hasSynced: boolean;
@@ -51,27 +60,43 @@ const ConfigMaps = defineResource<ConfigMap>()({
 const vectors = new URL('../conformance/vectors/', import.meta.url);
 
 function scenarios(seed: string, subject: string): Scenario[] {
-  const lines = readFileSync(new URL(`${seed}/${subject}.jsonl`, vectors), 'utf8').trimEnd().split('\n').slice(1);
+  const lines = readFileSync(new URL(`${seed}/${subject}.jsonl`, vectors), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(1);
   return lines.map((line) => JSON.parse(line) as Scenario);
 }
 
 const rvOf = (object: ConfigMap): string => object.metadata?.resourceVersion ?? '';
-const valueOf = (object: ConfigMap): string => object.data?.v ?? '';
+const dataOf = (object: ConfigMap): string => object.data?.v ?? '';
 const keyOf = (object: ConfigMap): string => `${object.metadata?.namespace}/${object.metadata?.name}`;
 
 function recorder(into: Seen[]): ResourceEventHandler<ConfigMap> {
   return {
     onAdd: (object, isInInitialList) => {
-      into.push({ type: 'add', key: keyOf(object), rv: rvOf(object), v: valueOf(object), isInInitialList });
+      into.push({ type: 'add', key: keyOf(object), rv: rvOf(object), v: dataOf(object), isInInitialList });
     },
     onUpdate: (old, now) => {
-      into.push({ type: 'update', key: keyOf(now), rv: rvOf(now), v: valueOf(now), oldRv: rvOf(old), oldV: valueOf(old) });
+      into.push({
+        type: 'update',
+        key: keyOf(now),
+        rv: rvOf(now),
+        v: dataOf(now),
+        oldRv: rvOf(old),
+        oldV: dataOf(old),
+      });
     },
     onDelete: (object) => {
       const tombstone = object instanceof DeletedFinalStateUnknown;
       const last = tombstone ? object.obj : object;
       if (last === undefined) throw new Error('a tombstone without an object');
-      into.push({ type: 'delete', key: tombstone ? object.key : keyOf(last), rv: rvOf(last), v: valueOf(last), tombstone });
+      into.push({
+        type: 'delete',
+        key: tombstone ? object.key : keyOf(last),
+        rv: rvOf(last),
+        v: dataOf(last),
+        tombstone,
+      });
     },
   };
 }
@@ -102,7 +127,10 @@ async function replay({ config, script }: Scenario) {
     await clock.settle();
   }
   await clock.run(config.runMs);
-  const store = informer.getIndexer().list().map((object) => ({ key: keyOf(object), rv: rvOf(object), v: valueOf(object) }));
+  const store = informer
+    .getIndexer()
+    .list()
+    .map((object) => ({ key: keyOf(object), rv: rvOf(object), v: dataOf(object) }));
   const result = {
     requests: server.seen,
     seen,
@@ -153,7 +181,9 @@ function compareRequests(got: ScriptedServer['seen'], want: Scenario['want']['re
     if (wanted < 800) expect(gap, `before request ${i}`).toBe(wanted);
     else expect(gap / wanted, `before request ${i}`).toSatisfy((ratio: number) => ratio >= 0.5 && ratio <= 2);
     if ('query' in request && request.query.watch === 'true') {
-      expect(Number(request.query.timeoutSeconds)).toSatisfy((s: number) => Number.isInteger(s) && s >= 300 && s <= 600);
+      expect(Number(request.query.timeoutSeconds)).toSatisfy(
+        (s: number) => Number.isInteger(s) && s >= 300 && s <= 600,
+      );
     }
   });
 }

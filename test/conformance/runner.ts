@@ -160,20 +160,21 @@ async function replaySteps(
       mismatch(line, undefined, 'the line is not a JSON object with an "op"');
       continue;
     }
-    if (trace === undefined || step.op === 'new') {
+    if (step.op === 'new' || (trace === undefined && stopped === undefined)) {
       trace?.end?.();
+      trace = undefined;
       stopped = undefined;
       try {
         trace = subject.begin(step as Step, options);
       } catch (error) {
         mismatch(line, step as Step, `threw ${String(error)}`);
-        stopped = 'the trace could not begin';
+        stopped = 'after a trace that could not begin';
         continue;
       }
     }
     stopped ??= trace?.skip?.(step as Step);
     if (stopped !== undefined || trace === undefined) {
-      skip(stopped ?? 'the trace could not begin');
+      skip(stopped ?? '');
       continue;
     }
     report.steps++;

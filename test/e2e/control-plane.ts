@@ -31,6 +31,7 @@ export class ControlPlane {
   readonly #leash: Leash;
   #etcd: Program | undefined;
   #apiServer: Program | undefined;
+  readonly #others: Program[] = [];
   #keep = process.env.CAPSTAN_E2E_KEEP !== undefined;
 
   private constructor(programs: Assets, keys: Certificates, ports: Ports, folder: string) {
@@ -87,15 +88,21 @@ export class ControlPlane {
     await this.restart('SIGKILL');
   }
 
+  /** Runs another program that must not outlive the control plane; its output goes to the same folder. */
+  run(name: string, path: string, args: readonly string[]): Program {
+    const program = new Program(name, path, args, join(this.folder, `${name}.log`), this.#leash);
+    this.#others.push(program);
+    return program;
+  }
+
   /** The logs stay when the control plane stops, and their folder is printed: for a test that failed. */
   keepLogs(): void {
     this.#keep = true;
   }
 
-  /** Ends both programs and removes the folder. */
+  /** Ends all programs, at once, for nothing is worth flushing, and removes the folder. */
   async stop(): Promise<void> {
-    await this.#apiServer?.stop('SIGKILL'); // nothing is worth flushing
-    await this.#etcd?.stop('SIGKILL');
+    for (const program of [...this.#others, this.#apiServer, this.#etcd]) await program?.stop('SIGKILL');
     this.#leash.release();
     rmSync(this.#keep ? join(this.folder, 'etcd') : this.folder, { recursive: true, force: true });
     if (this.#keep) console.error(`logs of etcd and kube-apiserver: ${this.folder}`);
@@ -150,6 +157,7 @@ export class ControlPlane {
         '--disable-admission-plugins=ServiceAccount', // no controller manager makes the accounts it asks for
         '--endpoint-reconciler-type=none', // loopback is no endpoint
         '--watch-cache=true',
+        '--shutdown-watch-termination-grace-period=2s', // on SIGTERM watches end in order; else they hold it for a minute
         '--profiling=false',
       ],
       join(this.folder, 'kube-apiserver.log'),

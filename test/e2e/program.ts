@@ -49,6 +49,13 @@ export class Program {
     return exitCode === null && signalCode === null ? undefined : `${this.name} ended (${signalCode ?? exitCode})`;
   }
 
+  /** Resolves with the exit code, or the signal that ended it, once it has ended by itself. */
+  async exited(ms: number): Promise<number | string> {
+    await within(ms, `${this.name} ends`, this.#exit);
+    const { exitCode, signalCode } = this.#child;
+    return signalCode ?? exitCode ?? 'not started';
+  }
+
   /** Resolves when the process is gone. SIGTERM turns into SIGKILL if it is not heeded. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
@@ -60,9 +67,14 @@ export class Program {
     }
   }
 
+  /** Everything it has written so far. */
+  output(): string {
+    return readFileSync(this.log, 'utf8');
+  }
+
   /** The last lines of its output. */
   tail(lines = 25): string {
-    return readFileSync(this.log, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+    return this.output().trimEnd().split('\n').slice(-lines).join('\n');
   }
 }
 

@@ -33,8 +33,7 @@ let transports: { real: Transport; embedded: Transport };
 beforeAll(async () => {
   plane = await ControlPlane.start();
   const real = await prepareRealServer(await readKubeConfig(plane), [...namespaces.values()]);
-  // The real server sends a bookmark two seconds before a watch ends; the embedded one sends them by interval alone.
-  embedded = await ApiServer.start({ bookmarkInterval: 1000 });
+  embedded = await ApiServer.start();
   transports = { real, embedded: embedded.transport() };
 });
 

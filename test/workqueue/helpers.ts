@@ -83,7 +83,7 @@ export async function isCollected(ref: WeakRef<object>): Promise<boolean> {
   return false;
 }
 
-/** Wrong on purpose: gives a call a value that its type forbids, as JavaScript callers can. */
-export function wrong<T>(value: unknown): T {
-  return value as T;
+/** Wrong on purpose: gives a call a value that its type forbids, as JavaScript callers can. `never` fits every parameter. */
+export function wrong(value: unknown): never {
+  return value as never;
 }

@@ -2,13 +2,7 @@
  * The makers that a suite of cases runs over. Queues and limiters keep their keys in one of two tables (hashed by the core,
  * or interned in JS); both must pass every case.
  */
-import {
-  DelayingQueue,
-  type QueueOptions,
-  type RateLimiter,
-  RateLimitingQueue,
-  WorkQueue,
-} from 'capstan/workqueue';
+import { DelayingQueue, type QueueOptions, type RateLimiter, RateLimitingQueue, WorkQueue } from 'capstan/workqueue';
 import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
 
 export interface Implementation {

@@ -26,7 +26,10 @@ const key = fc.constantFrom('a', 'b', '', '__proto__');
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('add' as const), key }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('done' as const), key }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('addAfter' as const), key, ms: fc.integer({ min: -1, max: 5 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('addAfter' as const), key, ms: fc.integer({ min: -1, max: 5 }) }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('step' as const), ms: fc.integer({ min: 0, max: 6 }) }) },
   { weight: 6, arbitrary: fc.constant({ do: 'get' as const }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('abort' as const), call: fc.nat(20) }) },

@@ -1,5 +1,5 @@
 /** bindings/workqueue/parallelize.ts. */
-import { parallelizeUntil, setErrorHandler } from 'capstan/workqueue';
+import { parallelizeUntil } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { expectRejection, settle, watch, wrong } from './helpers.ts';
 
@@ -76,21 +76,39 @@ describe('parallelizeUntil', () => {
     expect(ran).toBe(0);
   });
 
-  test('a piece that throws or rejects costs only itself, and is reported', async () => {
-    const reported: unknown[] = [];
-    const previous = setErrorHandler((error) => reported.push(error));
-    try {
-      const seen: number[] = [];
-      await parallelizeUntil(2, 6, (piece) => {
+  test.each([
+    [
+      'thrown',
+      () => {
+        throw new Error('piece 1');
+      },
+    ],
+    ['rejected', () => Promise.reject(new Error('piece 1'))],
+  ])('an error that is %s stops the handing out and rejects once what runs has ended', async (_how, fail) => {
+    const seen: number[] = [];
+    let finish = () => {};
+    const all = watch(
+      parallelizeUntil(2, 100, (piece) => {
         seen.push(piece);
-        if (piece === 1) throw new Error('thrown');
-        return piece === 2 ? Promise.reject(new Error('rejected')) : undefined;
-      });
-      expect(seen.sort()).toEqual([0, 1, 2, 3, 4, 5]);
-      expect(reported.map((error) => (error as Error).message).sort()).toEqual(['rejected', 'thrown']);
-    } finally {
-      setErrorHandler(previous);
-    }
+        if (piece === 1) return fail();
+        return new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+      }),
+    );
+    await settle();
+    expect(all.state).toBe('pending');
+    finish();
+    await settle();
+    expect(all.state).toBe('rejected');
+    expect((all.error as Error).message).toBe('piece 1');
+    expect(seen).toEqual([0, 1]);
+  });
+
+  test('a chunk size below 1 means 1, as in client-go', async () => {
+    const seen: number[] = [];
+    await parallelizeUntil(2, 4, (piece) => void seen.push(piece), { chunkSize: -5 });
+    expect(seen).toEqual([0, 1, 2, 3]);
   });
 
   test.each([
@@ -100,7 +118,7 @@ describe('parallelizeUntil', () => {
     ['pieces', 1, -1, () => {}, {}],
     ['pieces', 1, 1.5, () => {}, {}],
     ['run', 1, 1, undefined, {}],
-    ['chunkSize', 1, 1, () => {}, { chunkSize: 0 }],
+    ['chunkSize', 1, 1, () => {}, { chunkSize: 1.5 }],
     ['signal', 1, 1, () => {}, { signal: 5 }],
   ])('a bad "%s" is a typed error that names it', async (name, workers, pieces, run, options) => {
     const call = async () => parallelizeUntil(wrong(workers), wrong(pieces), wrong(run), wrong(options));

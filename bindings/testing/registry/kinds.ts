@@ -189,8 +189,14 @@ export class Kinds {
     const versions = Array.isArray(spec.versions) ? spec.versions : [];
     for (const version of versions) {
       if (!isObject(version) || kind === '') continue;
-      const name = { group: stringAt(spec, 'group'), version: stringAt(version, 'name'), plural: stringAt(names, 'plural') };
-      const shortNames = Array.isArray(names.shortNames) ? names.shortNames.filter((short) => typeof short === 'string') : [];
+      const name = {
+        group: stringAt(spec, 'group'),
+        version: stringAt(version, 'name'),
+        plural: stringAt(names, 'plural'),
+      };
+      const shortNames = Array.isArray(names.shortNames)
+        ? names.shortNames.filter((short) => typeof short === 'string')
+        : [];
       if (this.get(name).builtIn) continue;
       this.#byResource.set(resourceKey(name), {
         ...guess(name),

@@ -7,7 +7,15 @@ import { badRequest, type FieldError, fieldForbidden, fieldInvalid, fieldRequire
 import type { Kind } from './kinds.ts';
 import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
 
-const STRINGS = ['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp'];
+const STRINGS = [
+  'name',
+  'generateName',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'deletionTimestamp',
+];
 const NUMBERS = ['generation', 'deletionGracePeriodSeconds'];
 const MAPS = ['labels', 'annotations'];
 /** The order in which members are kept. */
@@ -38,7 +46,8 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
     const value = raw[member];
     if (value === undefined || value === null) continue;
     if (STRINGS.includes(member)) {
-      if (typeof value !== 'string') throw mismatch(kind, member, value, member.endsWith('Timestamp') ? 'v1.Time' : 'string');
+      if (typeof value !== 'string')
+        throw mismatch(kind, member, value, member.endsWith('Timestamp') ? 'v1.Time' : 'string');
       if (value !== '') members.push([member, value]);
     } else if (NUMBERS.includes(member)) {
       if (typeof value !== 'number') throw mismatch(kind, member, value, 'int64');
@@ -77,7 +86,7 @@ function objectList(kind: Kind, member: string, value: Json): readonly Json[] {
 }
 
 /** Labels, annotations, owner references and finalizers of an object that is created or updated. */
-export function validateMetadata(metadata: JsonObject): FieldError[] {
+export function validateMetadata(kind: Kind, metadata: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   for (const [key, value] of Object.entries(isObject(metadata.labels) ? metadata.labels : {})) {
     for (const why of qualifiedName(key)) errors.push(fieldInvalid('metadata.labels', key, why));
@@ -90,13 +99,21 @@ export function validateMetadata(metadata: JsonObject): FieldError[] {
   for (const owner of owners) if (isObject(owner)) errors.push(...validateOwner(owner));
   const controllers = owners.filter((owner) => isObject(owner) && owner.controller === true);
   if (controllers.length > 1) {
-    const [first, second] = controllers.map((owner) => `{${stringAt(owner as JsonObject, 'kind')} ${stringAt(owner as JsonObject, 'name')}}`);
+    const [first, second] = controllers.map(
+      (owner) => isObject(owner) && `${stringAt(owner, 'kind')}/${stringAt(owner, 'name')}`,
+    );
     const why = `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${second}`;
     errors.push(fieldInvalid('metadata.ownerReferences', owners, why));
   }
   const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
-  for (const finalizer of finalizers) {
-    for (const why of qualifiedName(String(finalizer))) errors.push(fieldInvalid('metadata.finalizers', finalizer, why));
+  for (const [at, finalizer] of finalizers.entries()) {
+    const name = String(finalizer);
+    for (const why of qualifiedName(name)) errors.push(fieldInvalid('metadata.finalizers', name, why));
+    // Built-in kinds take a name without a group for one of Kubernetes' own.
+    if (kind.builtIn && !name.includes('/') && !OWN_FINALIZERS.includes(name)) {
+      const why = 'name is neither a standard finalizer name nor is it fully qualified';
+      errors.push(fieldInvalid(`metadata.finalizers[${at}]`, name, why));
+    }
   }
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     const why = 'finalizer orphan and foregroundDeletion cannot be both set';
@@ -104,6 +121,9 @@ export function validateMetadata(metadata: JsonObject): FieldError[] {
   }
   return errors;
 }
+
+/** pkg/apis/core/helper: IsStandardFinalizerName. */
+const OWN_FINALIZERS: readonly string[] = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
 function validateOwner(owner: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
@@ -121,9 +141,7 @@ function validateOwner(owner: JsonObject): FieldError[] {
 /** The name of an object that is created, by the rule of its kind. */
 export function validateName(kind: Kind, name: string): FieldError[] {
   if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
-  const path = pathSegment(name);
-  const why = path.length > 0 ? path : nameRule(kind)(name);
-  return why.map((message) => fieldInvalid('metadata.name', name, message));
+  return nameRule(kind)(name).map((why) => fieldInvalid('metadata.name', name, why));
 }
 
 function nameRule(kind: Kind): (name: string) => string[] {
@@ -143,7 +161,14 @@ export function validateMetadataChange(now: JsonObject, old: JsonObject): FieldE
       errors.push(fieldForbidden('metadata.finalizers', why));
     }
   }
-  for (const member of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds']) {
+  for (const member of [
+    'name',
+    'namespace',
+    'uid',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ]) {
     if (now[member] === old[member]) continue;
     errors.push(fieldInvalid(`metadata.${member}`, now[member] ?? null, 'field is immutable'));
   }

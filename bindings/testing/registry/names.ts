@@ -18,10 +18,11 @@ const CONFIG_KEY_RULE = exactly(CONFIG_KEY);
 const hint = (what: string, rule: string, ...examples: string[]): string =>
   `${what} (e.g. ${examples.map((example) => `'${example}'`).join(',  or ')}, regex used for validation is '${rule}')`;
 
-const tooLong = (limit: number): string => `must be no more than ${limit} bytes`;
+const tooLong = (limit: number, unit = 'bytes'): string => `must be no more than ${limit} ${unit}`;
 
-export function subdomain(name: string): string[] {
-  const wrong = name.length > 253 ? [tooLong(253)] : [];
+/** @param unit apimachinery counts the characters of names and the bytes of everything else, by its messages at least */
+export function subdomain(name: string, unit = 'characters'): string[] {
+  const wrong = name.length > 253 ? [tooLong(253, unit)] : [];
   if (!SUBDOMAIN_RULE.test(name)) {
     const what =
       "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
@@ -31,7 +32,7 @@ export function subdomain(name: string): string[] {
 }
 
 export function dnsLabel(name: string): string[] {
-  const wrong = name.length > 63 ? [tooLong(63)] : [];
+  const wrong = name.length > 63 ? [tooLong(63, 'characters')] : [];
   if (LABEL_RULE.test(name)) return wrong;
   if (SUBDOMAIN_RULE.test(name)) return [...wrong, 'must not contain dots'];
   const what =
@@ -58,7 +59,7 @@ export function qualifiedName(key: string): string[] {
   const wrong: string[] = [];
   if (parts.length === 2) {
     const prefix = parts[0] ?? '';
-    const inPrefix = prefix === '' ? ['must be non-empty'] : subdomain(prefix);
+    const inPrefix = prefix === '' ? ['must be non-empty'] : subdomain(prefix, 'bytes');
     wrong.push(...inPrefix.map((message) => `prefix part ${message}`));
   }
   if (name === '') wrong.push('name part must be non-empty');
@@ -80,7 +81,7 @@ export function labelValue(value: string): string[] {
 /** The rule for keys of ConfigMaps and Secrets. */
 export function configKey(key: string): string[] {
   if (key === '.' || key === '..') return [`must not be '${key}'`];
-  const wrong = key.length > 253 ? ['must be no more than 253 characters'] : [];
+  const wrong = key.length > 253 ? [tooLong(253, 'characters')] : [];
   if (!CONFIG_KEY_RULE.test(key)) {
     const what = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
     wrong.push(hint(what, CONFIG_KEY, 'key.name', 'KEY_NAME', 'key-name'));

@@ -6,7 +6,7 @@
  * - a watcher is told of an event in the same turn in which it is stored: whoever lists and then watches from the
  *   list's version sees every later event once.
  */
-import { type JsonObject, objectAt, stringAt } from '../json.ts';
+import { type JsonObject, objectAt } from '../json.ts';
 
 /** The version counter of a server. */
 export class Versions {
@@ -193,6 +193,3 @@ function lowerBound(keys: readonly string[], from: string): number {
   }
   return low;
 }
-
-/** Namespace and name as `metadata` has them. */
-export const namespaceOf = (object: JsonObject): string => stringAt(metadataOf(object), 'namespace');

@@ -4,8 +4,8 @@ import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { keys } from './keys.ts';
 import { ratelimiters } from './limiters.ts';
 import { store } from './store.ts';
-import { workqueueBlocking } from './workqueue-blocking.ts';
 import { workqueue } from './workqueue.ts';
+import { workqueueBlocking } from './workqueue-blocking.ts';
 
 export const subjects: ReadonlyMap<string, Subject> = new Map([
   ['delayingqueue', delayingqueue],

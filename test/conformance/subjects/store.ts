@@ -1,5 +1,5 @@
 /** store: an Indexer with hostile names, several indices and tombstones. */
-import { DeletedFinalStateUnknown, type IndexFunc, Indexer, metaNamespaceKeyFunc } from 'capstan/cache';
+import { DeletedFinalStateUnknown, Indexer, type IndexFunc, metaNamespaceKeyFunc } from 'capstan/cache';
 import type { Observed, Step, Subject, Trace } from '../runner.ts';
 import { text, texts, unknownOp } from './fields.ts';
 

@@ -25,23 +25,28 @@ function begin<T>(items: Items<T>): Trace {
   const act = (step: Step): void => {
     switch (step.op) {
       case 'new':
-        return;
+        break;
       case 'add':
-        return queue.add(items.make(text(step, 'key')));
+        queue.add(items.make(text(step, 'key')));
+        break;
       case 'done':
-        return queue.done(items.make(text(step, 'key')));
+        queue.done(items.make(text(step, 'key')));
+        break;
       case 'shutDown':
-        return queue.shutDown();
+        queue.shutDown();
+        break;
       case 'getAsync':
-        return start(text(step, 'call'), async () => {
+        start(text(step, 'call'), async () => {
           const got = await queue.get();
           return got.shutdown ? { key: '', shutdown: true } : { key: items.read(got.item), shutdown: false };
         });
+        break;
       case 'drainAsync':
-        return start(text(step, 'call'), async () => {
+        start(text(step, 'call'), async () => {
           await queue.shutDownWithDrain();
           return {};
         });
+        break;
       default:
         throw unknownOp(step);
     }

@@ -35,12 +35,20 @@ export interface KubeBody {
 
 export type Query = Record<string, string>;
 
+export interface CallOptions {
+  query?: Query;
+  body?: unknown;
+  contentType?: string;
+  accept?: string;
+  signal?: AbortSignal;
+}
+
 const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
   strategic: 'application/strategic-merge-patch+json',
 } as const;
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 15_000;
 
 export class Api {
   readonly transcript: Entry[] = [];
@@ -63,12 +71,8 @@ export class Api {
     return new Collection(this, type, `${type.prefix}/${type.plural}`);
   }
 
-  /** `body` as a string is sent as it is. */
-  async call(
-    method: string,
-    path: string,
-    options: { query?: Query; body?: unknown; contentType?: string } = {},
-  ): Promise<Answer> {
+  /** A `body` that is a string is sent as it is. */
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const response = await this.#send(method, path, options);
     const text = await within(ANSWER_MS, `the body of ${method} ${path}`, readAll(response.body));
     const contentType = response.headers.get('content-type');
@@ -105,14 +109,14 @@ export class Api {
   async #send(
     method: string,
     path: string,
-    { query, body, contentType, signal }: { query?: Query; body?: unknown; contentType?: string; signal?: AbortSignal },
+    { query, body, contentType, accept = 'application/json', signal }: CallOptions,
   ) {
-    const request: TransportRequest = { method, path, headers: { accept: 'application/json' } };
+    const request: TransportRequest = { method, path, headers: { accept } };
     if (query !== undefined) request.query = query;
     if (signal !== undefined) request.signal = signal;
     if (body !== undefined) {
       request.body = typeof body === 'string' ? body : JSON.stringify(body);
-      request.headers = { accept: 'application/json', 'content-type': contentType ?? 'application/json' };
+      request.headers = { accept, 'content-type': contentType ?? 'application/json' };
     }
     return within(ANSWER_MS, `${method} ${path}`, this.#transport.request(request));
   }

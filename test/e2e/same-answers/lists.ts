@@ -199,6 +199,18 @@ export const lists: Exchange[] = [
     },
   },
   {
+    name: 'metadata alone can be asked for',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        await things.create(things.object('one', { data: { a: '1' }, metadata: { labels: { app: 'a' } } }));
+        const partial = (what: string) => `application/json;as=${what};g=meta.k8s.io;v=v1,application/json`;
+        await api.call('GET', things.path, { accept: partial('PartialObjectMetadataList') });
+        await api.call('GET', `${things.path}/one`, { accept: partial('PartialObjectMetadata') });
+      }
+    },
+  },
+  {
     name: 'a version that does not exist yet times out',
     async run(api) {
       const things = api.of(configMaps);

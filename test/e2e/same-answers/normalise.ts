@@ -10,10 +10,23 @@ export function normalise(transcript: readonly Entry[], otherWords = false): Jso
   const versions = new Versions(transcript);
 
   function value(json: Json): Json {
-    if (typeof json === 'string') return names.replace(message(json));
+    if (typeof json === 'string') return names.replace(text(json));
     if (Array.isArray(json)) return json.map(value);
     if (!isObject(json)) return json;
     return Object.fromEntries(Object.entries(json).map(([name, of]) => [names.replace(name), value(of)]));
+  }
+
+  /** Messages that quote versions: of the object by their order, the server's own counter not at all. */
+  function text(of: string): string {
+    return of
+      .replace(
+        /(ResourceVersion in (?:the )?(?:precondition|record)) \((\d+)\)/g,
+        (_, what: string, version: string) => {
+          return `${what} (${versions.replace(version, true)})`;
+        },
+      )
+      .replace(/too old resource version: \d+ \(\d+\)/, 'too old resource version: … (…)')
+      .replace(/(Too large resource version: \d+, current: )\d+/, '$1…');
   }
 
   function body(json: Json, type?: Json): Json {
@@ -124,13 +137,6 @@ function withoutWords(status: JsonObject): JsonObject {
 /** Versions and continue tokens in the label of a request; the answers to them are compared in full. */
 function request(title: string): string {
   return title.replace(/\b(continue|resourceVersion)=(?!0\b)[^&]*/g, '$1=…');
-}
-
-/** The server's own counter in its messages. */
-function message(text: string): string {
-  return text
-    .replace(/too old resource version: \d+ \(\d+\)/, 'too old resource version: … (…)')
-    .replace(/(Too large resource version: \d+, current: )\d+/, '$1…');
 }
 
 function isTime(value: Json | undefined): boolean {

@@ -1,8 +1,15 @@
 /** Exchanges about single objects: create, read, update, patch, delete. */
+import type { Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 
 const all = [configMaps, secrets, leases, widgets];
+
+const DELETION_PARAMETERS: Query[] = [
+  { propagationPolicy: 'Foreground' },
+  { propagationPolicy: 'Sideways' },
+  { gracePeriodSeconds: '0' },
+];
 
 export const objects: Exchange[] = [
   ...all.map(
@@ -497,6 +504,53 @@ export const objects: Exchange[] = [
         await things.patch(name, 'merge', { metadata: { finalizers: null } });
         await things.get(name);
       }
+    },
+  },
+  {
+    name: 'the options of a deletion can be parameters',
+    async run(api) {
+      const things = api.of(configMaps);
+      for (const query of DELETION_PARAMETERS) {
+        await things.create(things.object('one'));
+        await api.call('DELETE', `${things.path}/one`, { query });
+        await things.patch('one', 'merge', { metadata: { finalizers: null } });
+      }
+    },
+  },
+  {
+    name: 'a dry run answers and changes nothing',
+    async run(api) {
+      const things = api.of(configMaps);
+      const query = { dryRun: 'All' };
+      const count = async () => (await things.list()).body.items?.length;
+      await api.call('POST', things.path, { query, body: things.object('one') });
+      await count();
+      const { body } = await things.create(things.object('one', { data: { a: '1' } }));
+      await api.call('PUT', `${things.path}/one`, { query, body: { ...body, data: { a: '2' } } });
+      await api.call('PATCH', `${things.path}/one`, {
+        query,
+        body: { data: { a: '3' } },
+        contentType: 'application/merge-patch+json',
+      });
+      await api.call('DELETE', `${things.path}/one`, { query });
+      await things.get('one');
+      await api.call('POST', things.path, { query: { dryRun: 'Some' }, body: things.object('two') });
+    },
+  },
+  {
+    name: 'a request of more than 3 MiB is too large',
+    async run(api) {
+      const things = api.of(widgets);
+      await things.create(things.object('one', { spec: { text: 'x'.repeat(3 * 1024 * 1024) } }));
+    },
+  },
+  {
+    name: 'parameters that a server does not know are ignored',
+    async run(api) {
+      const things = api.of(configMaps);
+      await things.create(things.object('one'), { fieldManager: 'someone', unheardOf: 'yes' });
+      await things.get('one', { unheardOf: 'yes' });
+      await things.list({ unheardOf: 'yes' });
     },
   },
   {

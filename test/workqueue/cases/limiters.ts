@@ -60,7 +60,9 @@ export function limiterCases({ name, within }: Implementation): void {
     });
 
     test('keeps no item, counted or forgotten', async () => {
-      const limiter = within(() => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 10, { key: ({ id }) => id }));
+      const limiter = within(
+        () => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 10, { key: ({ id }) => id }),
+      );
       const ref = (() => {
         const item = { id: 'a' };
         limiter.when(item);
@@ -102,7 +104,13 @@ export function limiterCases({ name, within }: Implementation): void {
     });
 
     test('maxFastAttempts 0 and below is slow from the start', () => {
-      expect(many(within(() => new ItemFastSlowRateLimiter(1, 2, 0)), 'a', 2)).toEqual([2, 2]);
+      expect(
+        many(
+          within(() => new ItemFastSlowRateLimiter(1, 2, 0)),
+          'a',
+          2,
+        ),
+      ).toEqual([2, 2]);
     });
 
     test.each([

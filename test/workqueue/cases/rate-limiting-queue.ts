@@ -1,5 +1,11 @@
 /** The behaviour of RateLimitingQueue, for any implementation. */
-import { FakeClock, ItemExponentialFailureRateLimiter, type RateLimiter, type Request, requestKey } from 'capstan/workqueue';
+import {
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  type RateLimiter,
+  type Request,
+  requestKey,
+} from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { drain, expectError, wrong } from '../helpers.ts';
 import type { Implementation } from '../implementations.ts';
@@ -85,12 +91,28 @@ export function rateLimitingQueueCases(make: Implementation): void {
       expect(queue.len()).toBe(2);
     });
 
+    test('around another queue, the default limiter uses the key function and the clock of that queue', () => {
+      const clock = new FakeClock();
+      const inner = make.queue<Request>({ clock, key: requestKey });
+      const queue = make.rateLimiting<Request>(undefined, { inner });
+      queue.addRateLimited({ namespace: 'a', name: 'b' });
+      expect(queue.numRequeues({ namespace: 'a', name: 'b' })).toBe(1);
+      clock.step(5);
+      expect(inner.len()).toBe(1);
+    });
+
     test('any object with when, forget and numRequeues is a limiter', () => {
       const calls: string[] = [];
       const limiter: RateLimiter = {
-        when: (item) => (calls.push(`when ${item}`), 7),
+        when: (item) => {
+          calls.push(`when ${item}`);
+          return 7;
+        },
         forget: (item) => void calls.push(`forget ${item}`),
-        numRequeues: (item) => (calls.push(`numRequeues ${item}`), 42),
+        numRequeues: (item) => {
+          calls.push(`numRequeues ${item}`);
+          return 42;
+        },
       };
       const clock = new FakeClock();
       const queue = make.rateLimiting(limiter, { clock });
@@ -106,7 +128,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
       const clock = new FakeClock();
       const problem = new Error('no delay today');
       const throwing: RateLimiter = {
-        when: () => {
+        when: (): number => {
           throw problem;
         },
         forget: () => {},
@@ -120,12 +142,14 @@ export function rateLimitingQueueCases(make: Implementation): void {
       expect([queue.len(), nan.len()]).toEqual([0, 0]);
     });
 
-    test.each([[{}], [5], [{ when: () => 1 }], [{ when: () => 1, forget: () => {}, numRequeues: 3 }]])(
-      'a limiter %j that is none is a typed error',
-      (limiter) => {
-        expectError(() => make.rateLimiting(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
-      },
-    );
+    test.each([
+      { limiter: 5 },
+      { limiter: {} },
+      { limiter: { when: Math.abs } },
+      { limiter: { when: Math.abs, forget: Math.abs, numRequeues: 3 } },
+    ])('a limiter $limiter that is none is a typed error', ({ limiter }) => {
+      expectError(() => make.rateLimiting(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
+    });
 
     test('after dispose every call is a typed error', () => {
       const { queue } = start();

@@ -1,0 +1,95 @@
+/**
+ * What a reconcile function is given, what it may answer, and what each answer means for its request. Exactly one
+ * outcome per call: controller-runtime, pkg/internal/controller/controller.go reconcileHandler.
+ */
+import { CapstanError, invalid } from '../errors.ts';
+import type { Request } from '../request.ts';
+
+export interface Result {
+  /** Again, after the rate limiter's delay, as after an error. */
+  requeue?: boolean;
+  /** Again after so many milliseconds; failures so far are forgotten. Wins over `requeue`; 0 and less say nothing. */
+  requeueAfter?: number;
+  /**
+   * The priority of the request when it comes again. As in controller-runtime it takes effect in a priority queue only;
+   * the queue of this version has no priorities, so every request waits in line.
+   */
+  priority?: number;
+}
+
+export interface ReconcileContext<T> {
+  /** Fires when `reconciliationTimeout` is over (reason: code TIMEOUT) or the controller stops (reason: code STOPPED). */
+  readonly signal: AbortSignal;
+  /** 1 for the first try, one more after each failure or `requeue` until one succeeds: the limiter's count and one. */
+  readonly attempt: number;
+  /** The object from the cache, read-only, or `undefined`: it is gone. The cache may lag behind your own writes. */
+  get(request: Request): T | undefined;
+}
+
+/** Makes the world match one object. What it throws or rejects with is a failure of this request alone. */
+export type Reconcile<T> = (
+  request: Request,
+  context: ReconcileContext<T>,
+) => Promise<Result | Nothing> | Result | Nothing;
+
+/** What a function without a return statement gives. */
+type Nothing = ReturnType<() => void>;
+
+/**
+ * A failure that trying again cannot mend: the request is neither retried nor forgotten, until its object changes. An
+ * error with a TerminalError among its causes counts as one. Code `TERMINAL`.
+ *
+ * Source: controller-runtime, reconcile.TerminalError.
+ *
+ * @example
+ * throw new TerminalError('spec.image is not an image name', { cause: error });
+ */
+export class TerminalError extends CapstanError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('TERMINAL', message, options);
+  }
+
+  override get name(): string {
+    return 'TerminalError';
+  }
+}
+
+export function isTerminal(error: unknown): boolean {
+  const seen = new Set<unknown>(); // causes may form a circle
+  for (let current = error; current instanceof Error && !seen.has(current); current = current.cause) {
+    if (current instanceof TerminalError) return true;
+    seen.add(current);
+  }
+  return false;
+}
+
+/** What happens to a request after its reconcile. */
+export type Outcome =
+  | { readonly kind: 'success' }
+  | { readonly kind: 'requeue' }
+  | { readonly kind: 'requeueAfter'; readonly ms: number }
+  | { readonly kind: 'error'; readonly error: unknown }
+  | { readonly kind: 'terminal'; readonly error: unknown };
+
+/** Never throws: an answer of the wrong shape is a failure like any other. */
+export function outcomeOf(result: unknown): Outcome {
+  if (result === undefined || result === null) return { kind: 'success' };
+  if (typeof result !== 'object') return wrong('result', 'nothing or { requeue?, requeueAfter?, priority? }', result);
+  const { requeue, requeueAfter, priority } = result as Record<keyof Result, unknown>;
+  if (requeue !== undefined && typeof requeue !== 'boolean') return wrong('result.requeue', 'a boolean', requeue);
+  if (requeueAfter !== undefined && (typeof requeueAfter !== 'number' || Number.isNaN(requeueAfter))) {
+    return wrong('result.requeueAfter', 'milliseconds', requeueAfter);
+  }
+  if (priority !== undefined && !Number.isSafeInteger(priority))
+    return wrong('result.priority', 'an integer', priority);
+  if (requeueAfter !== undefined && requeueAfter > 0) return { kind: 'requeueAfter', ms: requeueAfter };
+  return { kind: requeue === true ? 'requeue' : 'success' };
+}
+
+export function outcomeOfError(error: unknown): Outcome {
+  return { kind: isTerminal(error) ? 'terminal' : 'error', error };
+}
+
+function wrong(name: string, expected: string, got: unknown): Outcome {
+  return { kind: 'error', error: invalid(name, expected, got) };
+}

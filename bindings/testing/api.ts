@@ -1,0 +1,273 @@
+/**
+ * One request, from its method and URL to its answer: routing, the rules of which method goes where, and request
+ * options. Everything below knows nothing of HTTP; everything above knows nothing of Kubernetes.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { checkObject, decodeObject, parseJson, readBody } from './body.ts';
+import { coreVersions, groupDocument, groupList, resourceList, VERSION } from './discovery.ts';
+import type { FaultTarget } from './faults.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import { list, listJson, parseVersion } from './list.ts';
+import { acceptsJson, mediaType, PATCH_TYPES, unsupportedBody, unsupportedPatch } from './media-types.ts';
+import type { Output } from './output.ts';
+import { jsonPatch, mergePatch } from './patch.ts';
+import { type Path, parsePath, type ResourcePath } from './paths.ts';
+import type { Kind } from './registry/kinds.ts';
+import { type Change, type DeleteOptions, Registry } from './registry/registry.ts';
+import { ofResource } from './registry/strategy.ts';
+import { parseSelectors } from './selectors.ts';
+import {
+  ApiError,
+  badRequest,
+  fieldNotSupported,
+  invalidOptions,
+  methodNotAllowed,
+  noSuchPath,
+  notAcceptable,
+  notFound,
+  notSupported,
+} from './status.ts';
+import { isTrue, Watches } from './watch.ts';
+
+/** An answer that is not a stream. */
+export interface Answer {
+  code: number;
+  type: string;
+  body: string;
+  retryAfter?: number;
+}
+
+const json = (code: number, body: string): Answer => ({ code, type: 'application/json', body });
+const text = (code: number, body: string): Answer => ({ code, type: 'text/plain; charset=utf-8', body });
+
+export function failure(error: ApiError): Answer {
+  const retryAfter = error.body.details?.retryAfterSeconds;
+  return { ...json(error.code, JSON.stringify(error.body)), ...(retryAfter === undefined ? {} : { retryAfter }) };
+}
+
+/** A request as far as its first line tells. */
+export interface Target extends FaultTarget {
+  method: string;
+  route: Path;
+  query: URLSearchParams;
+}
+
+/** @param url as in the request line */
+export function parseTarget(method: string, url: string): Target {
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  const route = parsePath(path);
+  return { method, path, query, route, verb: verbOf(method, route, query) };
+}
+
+function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarget['verb'] {
+  if (route.type !== 'resource') return undefined;
+  switch (method) {
+    case 'GET':
+      if (route.name !== '') return 'get';
+      return isWatch(route, query) ? 'watch' : 'list';
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return 'delete';
+    default:
+      return undefined;
+  }
+}
+
+const isWatch = (path: ResourcePath, query: URLSearchParams): boolean => path.watch || isTrue(query.get('watch'));
+
+export class Api {
+  readonly registry: Registry;
+  readonly #watches: Watches;
+
+  constructor(options: { clock: Clock; wallTime: () => number; historySize: number; bookmarkInterval: number }) {
+    this.registry = new Registry(options);
+    this.#watches = new Watches(this.registry, options.clock, options.bookmarkInterval);
+  }
+
+  /** The answer; undefined when a watch has taken over the response. Throws ApiError. */
+  async handle(target: Target, request: IncomingMessage, output: Output, address: string): Promise<Answer | undefined> {
+    const { route, method } = target;
+    if (route.type !== 'resource') {
+      if (method !== 'GET') throw methodNotAllowed();
+      return this.#document(route, address);
+    }
+    if (!acceptsJson(request.headers.accept)) throw notAcceptable();
+    const kind = this.registry.kinds.get(route.resource);
+    checkScope(kind, route);
+    if (route.subresource !== '') checkSubresource(kind, route, method);
+    if (target.verb === 'watch') {
+      this.#watches.serve(route, target.query, output);
+      return undefined;
+    }
+    return route.name === ''
+      ? this.#collection(kind, route, target, request)
+      : this.#object(kind, route, target, request);
+  }
+
+  async #collection(
+    kind: Kind,
+    path: ResourcePath,
+    { method, query }: Target,
+    request: IncomingMessage,
+  ): Promise<Answer> {
+    // An object of a namespaced kind is created in one namespace, and a collection deleted in one.
+    if (method !== 'GET' && kind.namespaced === true && path.namespace === '') throw methodNotAllowed();
+    switch (method) {
+      case 'GET':
+        return json(200, list(this.registry, path, query));
+      case 'POST': {
+        const body = await readObject(kind, request);
+        const dryRun = isDryRun(query, 'CreateOptions');
+        const { code, json: made } = this.registry.create(path, decodeObject(kind, this.registry.kinds, body), {
+          dryRun,
+        });
+        return json(code, made);
+      }
+      case 'DELETE': {
+        const options = deleteOptions(await readBody(request), query);
+        const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
+        const version = this.registry.versions.current;
+        return json(200, listJson(kind, this.registry.deleteCollection(path, matches, options), { version }));
+      }
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  async #object(kind: Kind, path: ResourcePath, { method, query }: Target, request: IncomingMessage): Promise<Answer> {
+    switch (method) {
+      case 'GET':
+        return json(200, this.registry.get(path, versionOf(query)).json);
+      case 'PUT': {
+        const body = decodeObject(kind, this.registry.kinds, await readObject(kind, request));
+        const written = this.registry.update(path, { body }, { dryRun: isDryRun(query, 'UpdateOptions') });
+        return json(written.code, written.json);
+      }
+      case 'PATCH': {
+        const change = patchFrom(kind, this.registry, mediaType(request), await readBody(request));
+        const written = this.registry.update(path, change, { dryRun: isDryRun(query, 'PatchOptions') });
+        return json(written.code, written.json);
+      }
+      case 'DELETE': {
+        const written = this.registry.delete(path, deleteOptions(await readBody(request), query));
+        return json(written.code, written.json);
+      }
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  #document(route: Exclude<Path, ResourcePath>, address: string): Answer {
+    const { kinds } = this.registry;
+    switch (route.type) {
+      case 'health':
+        return text(200, 'ok');
+      case 'version':
+        return json(200, JSON.stringify(VERSION));
+      case 'core-versions':
+        return json(200, JSON.stringify(coreVersions(address)));
+      case 'groups':
+        return json(200, JSON.stringify(groupList(kinds)));
+      case 'root':
+        return json(
+          200,
+          JSON.stringify({ paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/readyz', '/version'] }),
+        );
+      case 'group':
+        return found(groupDocument(kinds, route.group));
+      case 'resources':
+        return found(resourceList(kinds, route));
+      default:
+        return text(404, '404 page not found\n');
+    }
+  }
+}
+
+const found = (document: object | undefined): Answer =>
+  document === undefined ? text(404, '404 page not found\n') : json(200, JSON.stringify(document));
+
+/** A path in a scope that the resource does not have leads nowhere. */
+function checkScope(kind: Kind, path: ResourcePath): void {
+  if (kind.namespaced === undefined) return;
+  if (!kind.namespaced && path.namespace !== '') throw noSuchPath();
+  if (kind.namespaced && path.namespace === '' && path.name !== '') throw noSuchPath();
+}
+
+function checkSubresource(kind: Kind, path: ResourcePath, method: string): void {
+  const known = path.subresource === 'status' && kind.status;
+  if (!known) throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
+  if (method === 'GET' || method === 'PUT' || method === 'PATCH') return;
+  if (kind.builtIn) throw methodNotAllowed();
+  throw notSupported(method === 'POST' ? 'create' : 'delete', ofResource(kind, path.name));
+}
+
+const versionOf = (query: URLSearchParams): number =>
+  parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));
+
+/** A body without a content type counts as JSON. */
+async function readObject(kind: Kind, request: IncomingMessage): Promise<string> {
+  const body = await readBody(request);
+  const type = mediaType(request);
+  if (type !== '' && type !== 'application/json') throw unsupportedBody(kind, type);
+  return body;
+}
+
+function patchFrom(kind: Kind, registry: Registry, type: string, body: string): Change {
+  if (!PATCH_TYPES.includes(type)) throw unsupportedPatch(kind, type);
+  const patch = parseJson(body, (why) => badRequest(`error decoding patch: ${why}`));
+  if (type === 'application/merge-patch+json' && !isObject(patch)) {
+    const what = Array.isArray(patch) ? 'array' : typeof patch;
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${what} into Go value of type map[string]interface {}`,
+    );
+  }
+  return (existing) => {
+    const result =
+      type === 'application/json-patch+json' ? jsonPatch(existing, patch) : (mergePatch(existing, patch) as JsonObject);
+    return checkObject(kind, registry.kinds, result, () => JSON.stringify(result));
+  };
+}
+
+function isDryRun(query: URLSearchParams, kind: string): boolean {
+  const values = query.getAll('dryRun').filter((value) => value !== '');
+  if (values.length === 0) return false;
+  if (values.every((value) => value === 'All')) return true;
+  throw invalidOptions(kind, [fieldNotSupported('dryRun', values, ['All'])]);
+}
+
+const PROPAGATION = ['Foreground', 'Background', 'Orphan'] as const;
+
+/** DeleteOptions come as a body, or as query parameters where there is none. */
+function deleteOptions(body: string, query: URLSearchParams): DeleteOptions {
+  const given =
+    body.trim() === ''
+      ? {}
+      : parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
+  const options = isObject(given) ? given : {};
+  const preconditions = objectAt(options, 'preconditions');
+  const named = stringAt(options, 'propagationPolicy') || (query.get('propagationPolicy') ?? '');
+  const orphan =
+    options.orphanDependents ?? (query.has('orphanDependents') ? isTrue(query.get('orphanDependents')) : undefined);
+  const policy = named === '' && typeof orphan === 'boolean' ? (orphan ? 'Orphan' : 'Background') : named;
+  const propagation = PROPAGATION.find((known) => known === policy);
+  if (policy !== '' && propagation === undefined) {
+    throw invalidOptions('DeleteOptions', [fieldNotSupported('propagationPolicy', policy, [...PROPAGATION, 'nil'])]);
+  }
+  const dryRun = Array.isArray(options.dryRun) && options.dryRun.includes('All');
+  const uid = stringAt(preconditions, 'uid');
+  const resourceVersion = stringAt(preconditions, 'resourceVersion');
+  return {
+    ...(uid === '' ? {} : { uid }),
+    ...(resourceVersion === '' ? {} : { resourceVersion }),
+    ...(propagation === undefined ? {} : { propagation }),
+    dryRun: dryRun || isDryRun(query, 'DeleteOptions'),
+  };
+}

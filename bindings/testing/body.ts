@@ -1,0 +1,124 @@
+/** Request bodies: read within the real server's limit, decoded as JSON, refused with the words Go's decoder has. */
+import type { IncomingMessage } from 'node:http';
+import { isObject, type Json, type JsonObject } from './json.ts';
+import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from './registry/kinds.ts';
+import { type ApiError, badRequest, tooLarge } from './status.ts';
+
+/** apiserver: DefaultMaxRequestBodyBytes. */
+const LIMIT = 3 * 1024 * 1024;
+
+/** The whole body. A longer one than the limit is read to its end, so that the client gets to read the 413. */
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length <= LIMIT) chunks.push(chunk);
+  }
+  if (length > LIMIT) throw tooLarge(LIMIT);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A character as Go's decoder shows it. */
+function quoted(character: string): string {
+  const code = character.charCodeAt(0);
+  const printable = code >= 0x20 && (code < 0x7f || code > 0xa0);
+  return printable ? `'${character}'` : `'\\u${code.toString(16).padStart(4, '0')}'`;
+}
+
+/** What Go says of text that is not JSON, for the common cases. */
+export function jsonError(text: string): string {
+  const body = text.trimStart();
+  if (body === '') return 'unexpected end of JSON input';
+  for (const word of ['null', 'true', 'false']) {
+    if (body.charAt(0) !== word.charAt(0)) continue;
+    let at = 1;
+    while (at < word.length && body.charAt(at) === word.charAt(at)) at++;
+    if (at >= body.length) return 'unexpected end of JSON input';
+    if (at < word.length) {
+      return `invalid character ${quoted(body.charAt(at))} in literal ${word} (expecting '${word.charAt(at)}')`;
+    }
+  }
+  if (!/^["{[\dtfn-]/.test(body)) return `invalid character ${quoted(body.charAt(0))} looking for beginning of value`;
+  try {
+    JSON.parse(body);
+  } catch (error) {
+    const message = String((error as Error).message);
+    const at = /at position (\d+)/.exec(message);
+    if (at !== null && Number(at[1]) < body.length)
+      return `invalid character ${quoted(body.charAt(Number(at[1])))} in JSON`;
+  }
+  return 'unexpected end of JSON input';
+}
+
+export function parseJson(text: string, fail: (why: string) => Error): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw fail(jsonError(text));
+  }
+}
+
+const excerpt = (text: string): string => (text.length > 30 ? `${text.slice(0, 30)} ...` : text);
+
+/** The body as an object of the resource's kind. Built-in kinds may leave kind and apiVersion out. */
+export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject {
+  const object = parseJson(text, (why) =>
+    unrecognized(kind, text, `couldn't get version/kind; json parse error: ${why}`),
+  );
+  return checkObject(kind, kinds, object ?? {}, () => text);
+}
+
+/** @param text the object as JSON, asked for on failure alone */
+export function checkObject(kind: Kind, kinds: Kinds, object: Json, text: () => string): JsonObject {
+  const refuse = (value: Json, into: string): Error => {
+    const type =
+      value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    return unrecognized(
+      kind,
+      text(),
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into ${into}`,
+    );
+  };
+  if (!isObject(object)) throw refuse(object, `Go value of type ${TYPE_META}`);
+  for (const member of ['apiVersion', 'kind']) {
+    const value = object[member];
+    if (value === undefined || typeof value === 'string') continue;
+    throw refuse(value, `Go struct field .${member} of type string`);
+  }
+  if (kind.builtIn) requireBuiltIn(kind, kinds, object);
+  else requireCustom(kind, object, text);
+  return object;
+}
+
+const TYPE_META =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
+/** The real server shows the body as text where it starts like JSON, in hexadecimal where it does not. */
+function unrecognized(kind: Kind, text: string, why: string): ApiError {
+  const bytes = (): string => (text === '' ? '<empty>' : Buffer.from(text).toString('hex').slice(0, 60));
+  const shown = text.trimStart().startsWith('{') ? excerpt(text) : bytes();
+  return badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${shown})`);
+}
+
+function requireBuiltIn(kind: Kind, kinds: Kinds, object: JsonObject): void {
+  const name = (object.kind as string | undefined) || kind.kind;
+  const apiVersion = (object.apiVersion as string | undefined) || apiVersionOf(kind);
+  if (name === kind.kind && apiVersion === apiVersionOf(kind)) return;
+  const { version } = splitApiVersion(apiVersion);
+  const internal = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
+  const why = kinds.isBuiltIn(apiVersion, name)
+    ? `converting (${version}.${name}) to (${internal}.${kind.kind}): unknown conversion`
+    : `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
+  throw badRequest(`${name} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
+}
+
+function requireCustom(kind: Kind, object: JsonObject, text: () => string): void {
+  if (!object.kind) throw unrecognized(kind, text(), `Object 'Kind' is missing in '${text()}'`);
+  const expected = apiVersionOf(kind);
+  if (object.apiVersion !== expected) {
+    throw badRequest(
+      `the API version in the data (${object.apiVersion ?? ''}) does not match the expected API version (${expected})`,
+    );
+  }
+}

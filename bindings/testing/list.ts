@@ -1,0 +1,180 @@
+/**
+ * Lists: a consistent page as of one version, and the token that continues it at that same version. Nothing is kept for
+ * a client between its pages: the token carries the version and the next key, and the store can show any version that
+ * is still in its history. apiserver: pkg/storage/continue.go, etcd3/store.go GetList.
+ */
+import { jsonError, parseJson } from './body.ts';
+import { isObject } from './json.ts';
+import type { ResourcePath } from './paths.ts';
+import { apiVersionOf, type Kind } from './registry/kinds.ts';
+import type { Registry } from './registry/registry.ts';
+import type { Stored } from './registry/store.ts';
+import { parseSelectors } from './selectors.ts';
+import {
+  badRequest,
+  expired,
+  type FieldError,
+  fieldForbidden,
+  fieldNotSupported,
+  invalidOptions,
+  tooLargeVersion,
+} from './status.ts';
+
+/** The text of an item: built-in kinds leave kind and apiVersion out of a list's items, custom ones do not. */
+export function itemJson(kind: Kind, stored: Stored): string {
+  if (!kind.builtIn) return stored.json;
+  return `{${stored.json.slice(`{"kind":"${kind.kind}","apiVersion":"${apiVersionOf(kind)}",`.length)}`;
+}
+
+/** A list's text, with the members in the order in which the real server writes them. */
+export function listJson(
+  kind: Kind,
+  items: readonly Stored[],
+  metadata: { version: number; token?: string; remaining?: number },
+): string {
+  const apiVersion = apiVersionOf(kind);
+  const body = items.map((item) => itemJson(kind, item)).join(',');
+  const remaining = metadata.remaining === undefined ? '' : `,"remainingItemCount":${metadata.remaining}`;
+  if (kind.builtIn) {
+    const token = metadata.token === undefined ? '' : `,"continue":"${metadata.token}"`;
+    const meta = `{"resourceVersion":"${metadata.version}"${token}${remaining}}`;
+    return `{"kind":"${kind.listKind}","apiVersion":"${apiVersion}","metadata":${meta},"items":[${body}]}`;
+  }
+  const meta = `{"continue":"${metadata.token ?? ''}"${remaining},"resourceVersion":"${metadata.version}"}`;
+  return `{"apiVersion":"${apiVersion}","items":[${body}],"kind":${JSON.stringify(kind.listKind)},"metadata":${meta}}`;
+}
+
+/** Answers `GET` on a collection. */
+export function list(registry: Registry, path: ResourcePath, query: URLSearchParams): string {
+  const kind = registry.kinds.get(path.resource);
+  const limit = Math.max(integer(query.get('limit')), 0);
+  integer(query.get('timeoutSeconds'));
+  const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
+  const page = choosePage(registry, path, query, limit);
+  const all = registry.store(path.resource).asOf(page.version, path.namespace, page.from);
+  const chosen = matches === undefined ? all : all.filter(({ object }) => matches(object));
+  if (!page.paged || limit === 0 || chosen.length <= limit) return listJson(kind, chosen, { version: page.version });
+  const items = chosen.slice(0, limit);
+  return listJson(kind, items, {
+    version: page.version,
+    token: encodeToken(page.version, relativeKey(path, items.at(-1)!.key)),
+    // A count of what matches would cost a scan of the rest on the real server, so it is given without selectors only.
+    ...(matches === undefined ? { remaining: chosen.length - limit } : {}),
+  });
+}
+
+/** A query parameter that is a number; 0 when it is not there. */
+export function integer(text: string | null): number {
+  if (text === null || text === '') return 0;
+  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return Number(text);
+}
+
+/** A resourceVersion in a query; 0 when it is not there. Where it is no number, each place fails in its own words. */
+export function parseVersion(text: string, fail: (why: string) => Error): number {
+  if (/^\d*$/.test(text)) return Number(text);
+  const shown = JSON.stringify(text);
+  throw fail(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
+}
+
+interface Page {
+  version: number;
+  from: string;
+  /** false: the limit does not count. */
+  paged: boolean;
+}
+
+/** Which version the list shows and where it starts. */
+function choosePage(registry: Registry, path: ResourcePath, query: URLSearchParams, limit: number): Page {
+  const token = query.get('continue') ?? '';
+  const asked = query.get('resourceVersion') ?? '';
+  const match = query.get('resourceVersionMatch') ?? '';
+  checkMatch(match, asked, token);
+  const current = registry.versions.current;
+  if (token !== '') {
+    if (asked !== '' && asked !== '0')
+      throw badRequest('specifying resource version is not allowed when using continue');
+    return { ...continuePage(registry, path, token), paged: asked === '' };
+  }
+  const version = parseVersion(asked, (why) => badRequest(`invalid resource version: ${why}`));
+  if (version > current) throw tooLargeVersion(version, current);
+  // Version 0 is answered from the watch cache, which knows no pages; a limit with any other version means exactly that one.
+  if (version === 0) return { version: current, from: '', paged: asked === '' };
+  const exact = match === 'Exact' || (match === '' && limit > 0);
+  if (!exact) return { version: current, from: '', paged: true };
+  if (version < registry.store(path.resource).oldest) throw expired(TOO_OLD);
+  return { version, from: '', paged: true };
+}
+
+/** apimachinery: metav1/internalversion/validation. */
+function checkMatch(match: string, asked: string, token: string): void {
+  if (match === '') return;
+  const errors: FieldError[] = [];
+  const field = 'resourceVersionMatch';
+  if (token !== '') errors.push(fieldForbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (asked === '')
+    errors.push(fieldForbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  if (match !== 'Exact' && match !== 'NotOlderThan') {
+    errors.push(fieldNotSupported(field, match, ['Exact', 'NotOlderThan', '']));
+  }
+  if (match === 'Exact' && asked === '0') {
+    errors.push(fieldForbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  }
+  if (errors.length > 0) throw invalidOptions('ListOptions', errors);
+}
+
+const TOO_OLD = 'The resourceVersion for the provided list is too old.';
+
+const TOKEN_TOO_OLD =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+  'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+  'deleted between the time the first chunk was returned and now may show up in the list.';
+
+/** The wire form of a token: base64 of this. A version of -1 means: go on with what is there now. */
+interface Token {
+  v: 'meta.k8s.io/v1';
+  rv: number;
+  start: string;
+}
+
+/** Keys in tokens begin with a slash and leave out the namespace of the path. */
+const relativeKey = (path: ResourcePath, key: string): string =>
+  `/${path.namespace === '' ? key : key.slice(path.namespace.length + 1)}`;
+
+/** @param last the last key of the page; the next one starts right after it */
+function encodeToken(version: number, last: string): string {
+  return encodeRaw({ v: 'meta.k8s.io/v1', rv: version, start: `${last}\0` });
+}
+
+const encodeRaw = (token: Token): string => Buffer.from(JSON.stringify(token)).toString('base64url');
+
+function continuePage(registry: Registry, path: ResourcePath, text: string): Page {
+  const token = decodeToken(text);
+  const prefix = path.namespace === '' ? '' : `${path.namespace}/`;
+  const from = prefix + token.start.replace(/^\//, '');
+  if (token.rv === -1) return { version: registry.versions.current, from, paged: true };
+  if (token.rv > registry.versions.current) throw tooLargeVersion(token.rv, registry.versions.current);
+  if (token.rv < registry.store(path.resource).oldest) {
+    throw expired(TOKEN_TOO_OLD, encodeRaw({ ...token, rv: -1 }));
+  }
+  return { version: token.rv, from, paged: true };
+}
+
+function decodeToken(text: string): Token {
+  const refuse = (why: string): Error => badRequest(`invalid continue token: ${why}`);
+  const stray = /[^A-Za-z0-9_-]/.exec(text);
+  if (stray !== null) throw refuse(`continue key is not valid: illegal base64 data at input byte ${stray.index}`);
+  // A lone last character carries fewer than eight bits.
+  if (text.length % 4 === 1)
+    throw refuse(`continue key is not valid: illegal base64 data at input byte ${text.length - 1}`);
+  const bytes = Buffer.from(text, 'base64url');
+  const json = parseJson(bytes.toString(), () =>
+    refuse(`continue key is not valid: ${jsonError(bytes.toString('latin1'))}`),
+  );
+  const token = (isObject(json) ? json : {}) as Partial<Token>;
+  if (token.v !== 'meta.k8s.io/v1') throw refuse(`server does not recognize this encoded version ${token?.v ?? ''}`);
+  if (!Number.isSafeInteger(token.rv) || token.rv === 0) throw refuse('incorrect encoded start resourceVersion');
+  if (typeof token.start !== 'string' || token.start === '') throw refuse('missing start key');
+  return token as Token;
+}

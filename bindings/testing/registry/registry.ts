@@ -1,0 +1,299 @@
+/**
+ * The operations on objects: create, read, update, patch, delete. Each checks all there is to check before it touches a
+ * store, and touches it once, in one turn: a request either happened or changed nothing.
+ * apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Json, type JsonObject, sameJson, stringAt } from '../json.ts';
+import type { ResourcePath } from '../paths.ts';
+import type { Predicate } from '../selectors.ts';
+import {
+  ApiError,
+  alreadyExists,
+  badRequest,
+  conflict,
+  deleted,
+  fieldInvalid,
+  invalidObject,
+  notFound,
+  staleVersion,
+  tooLargeVersion,
+} from '../status.ts';
+import { type Kind, Kinds, type ResourceName, resourceKey } from './kinds.ts';
+import { normalizeMetadata } from './metadata.ts';
+import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
+import { forCreate, forDeletion, forStatusUpdate, forUpdate, ofKind, ofResource, requireKind } from './strategy.ts';
+
+/** What a write answers: the status code and the object's text, or a Status. */
+export interface Written {
+  code: number;
+  json: string;
+}
+
+export interface DeleteOptions {
+  uid?: string;
+  resourceVersion?: string;
+  propagation?: 'Foreground' | 'Background' | 'Orphan';
+  dryRun: boolean;
+}
+
+/** Turns the existing object into the one the client wants. */
+export type Change = (existing: JsonObject) => JsonObject;
+
+export class Registry {
+  readonly versions = new Versions();
+  readonly kinds = new Kinds();
+  readonly #stores = new Map<string, ResourceStore>();
+  readonly #historySize: number;
+  readonly #wallTime: () => number;
+  /** Up to here every history was dropped; stores that are made later know nothing older either. */
+  #expired = 0;
+
+  constructor(options: { historySize: number; wallTime: () => number }) {
+    this.#historySize = options.historySize;
+    this.#wallTime = options.wallTime;
+  }
+
+  /** The store of a resource, made at first use. */
+  store(resource: ResourceName): ResourceStore {
+    const key = resourceKey(resource);
+    let store = this.#stores.get(key);
+    if (store === undefined) {
+      store = new ResourceStore(this.versions, this.#historySize);
+      if (this.#expired > 0) store.expire(this.#expired);
+      this.#stores.set(key, store);
+    }
+    return store;
+  }
+
+  /** Makes every version that any client has seen too old, as if something had been written and etcd compacted. */
+  expireHistory(): void {
+    this.#expired = this.versions.next();
+    for (const store of this.#stores.values()) store.expire(this.#expired);
+  }
+
+  /** @param version at least this one; a version that does not exist yet is a 504 */
+  get(path: ResourcePath, version: number): Stored {
+    const kind = this.kinds.get(path.resource);
+    if (version > this.versions.current) throw tooLargeVersion(version, this.versions.current);
+    const stored = this.store(path.resource).get(keyOf(path.namespace, path.name));
+    if (stored === undefined) throw notFound(ofResource(kind, path.name));
+    return stored;
+  }
+
+  create(path: ResourcePath, body: JsonObject, options: { dryRun: boolean }): Written {
+    const kind = this.kinds.get(path.resource);
+    const object = this.#inNamespace(kind, path, body);
+    const given = metadataOf(object);
+    const prefix = stringAt(given, 'generateName');
+    const name = stringAt(given, 'name') || (prefix === '' ? '' : generateName(prefix));
+    if (given.resourceVersion !== undefined && given.resourceVersion !== '0') {
+      throw new ApiError(500, 'resourceVersion should not be set on objects to be created');
+    }
+    requireKind(kind, object, name);
+    const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
+    const made = forCreate(learned, object, { name, uid: randomUUID(), now: this.#now() });
+    const store = this.store(path.resource);
+    const key = keyOf(path.namespace, name);
+    const existing = store.get(key);
+    if (existing !== undefined) {
+      throw alreadyExists(ofResource(kind, name), metadataOf(existing.object).deletionTimestamp !== undefined);
+    }
+    if (options.dryRun) return { code: 201, json: unstored(made) };
+    this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
+    return { code: 201, json: this.#put(kind, store, key, made).json };
+  }
+
+  /** An update replaces the object by the body; a patch changes the existing one. Both may fail on a stale version. */
+  update(path: ResourcePath, change: Change | { body: JsonObject }, options: { dryRun: boolean }): Written {
+    const kind = this.kinds.get(path.resource);
+    const store = this.store(path.resource);
+    const key = keyOf(path.namespace, path.name);
+    const patch = typeof change === 'function';
+    const whole = patch ? undefined : this.#named(kind, path, this.#inNamespace(kind, path, change.body));
+    const existing = store.get(key);
+    if (existing === undefined) {
+      if (whole !== undefined && kind.createOnUpdate && path.subresource === '') {
+        return this.create({ ...path, name: '' }, withoutVersion(whole), options);
+      }
+      throw notFound(ofResource(kind, path.name));
+    }
+    const wanted = whole ?? this.#named(kind, path, this.#inNamespace(kind, path, (change as Change)(existing.object)));
+    if (whole !== undefined) requireUid(kind, path, whole, existing);
+    this.#requireVersion(kind, path, wanted, existing);
+    requireKind(kind, wanted, path.name);
+    const next =
+      path.subresource === 'status'
+        ? forStatusUpdate(kind, wanted, existing.object)
+        : forUpdate(kind, wanted, existing.object);
+    return { code: 200, json: this.#replace(kind, store, existing, next, options.dryRun) };
+  }
+
+  delete(path: ResourcePath, options: DeleteOptions): Written {
+    const kind = this.kinds.get(path.resource);
+    const store = this.store(path.resource);
+    const existing = store.get(keyOf(path.namespace, path.name));
+    if (existing === undefined) throw notFound(ofResource(kind, path.name));
+    requirePreconditions(kind, path, existing, options);
+    const left = this.#remove(store, existing, options);
+    if (left.pending || kind.returnsDeleted) return { code: 200, json: left.json };
+    const status = deleted(ofResource(kind, path.name), stringAt(metadataOf(existing.object), 'uid'));
+    return { code: 200, json: JSON.stringify(status) };
+  }
+
+  /** Deletes what matches; gives the objects as they were. */
+  deleteCollection(path: ResourcePath, matches: Predicate | undefined, options: DeleteOptions): Stored[] {
+    const store = this.store(path.resource);
+    const chosen = store
+      .asOf(this.versions.current, path.namespace, '')
+      .filter(({ object }) => matches === undefined || matches(object));
+    for (const stored of chosen) this.#remove(store, stored, options);
+    return chosen;
+  }
+
+  /** Marks the object for deletion while finalizers hold it, and removes it when none does. */
+  #remove(store: ResourceStore, existing: Stored, options: DeleteOptions): { pending: boolean; json: string } {
+    const finalizers = finalizersFor(metadataOf(existing.object), options.propagation);
+    if (finalizers.length > 0) {
+      const next = forDeletion(existing.object, finalizers, this.#now());
+      if (options.dryRun || sameJson(next, existing.object)) return { pending: true, json: JSON.stringify(next) };
+      return { pending: true, json: store.put(existing.key, next).json };
+    }
+    if (options.dryRun) return { pending: false, json: existing.json };
+    return { pending: false, json: store.remove(existing.key)?.json ?? existing.json };
+  }
+
+  /** Stores the new state unless it is the old one; removes the object when its last finalizer went. */
+  #replace(kind: Kind, store: ResourceStore, existing: Stored, next: JsonObject, dryRun: boolean): string {
+    if (sameJson(next, existing.object)) return existing.json;
+    if (dryRun) return JSON.stringify(next);
+    const metadata = metadataOf(next);
+    if (metadata.deletionTimestamp !== undefined && metadata.finalizers === undefined) {
+      store.remove(existing.key);
+      return JSON.stringify(next);
+    }
+    return this.#put(kind, store, existing.key, next).json;
+  }
+
+  #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject): Stored {
+    if (!kind.builtIn || kind.plural !== 'customresourcedefinitions') return store.put(key, object);
+    this.kinds.define(object);
+    return store.put(key, established(object, this.#now()));
+  }
+
+  /** The object with its metadata in shape and its namespace that of the path. */
+  #inNamespace(kind: Kind, path: ResourcePath, object: JsonObject): JsonObject {
+    const metadata = normalizeMetadata(kind, object.metadata);
+    const namespace = stringAt(metadata, 'namespace');
+    if (namespace !== '' && namespace !== path.namespace) {
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    }
+    const placed = path.namespace === '' ? metadata : { ...metadata, namespace: path.namespace };
+    return { ...object, metadata: placed };
+  }
+
+  #named(kind: Kind, path: ResourcePath, object: JsonObject): JsonObject {
+    const name = stringAt(metadataOf(object), 'name');
+    if (name === path.name) return object;
+    if (name === '') {
+      throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`);
+    }
+    if (kind.plural === '') throw notFound(ofResource(kind, path.name));
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${path.name})`);
+  }
+
+  #requireVersion(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: Stored): void {
+    const version = stringAt(metadataOf(wanted), 'resourceVersion');
+    if (version === '' || version === '0') {
+      if (kind.unconditional) return;
+      const wrong = fieldInvalid('metadata.resourceVersion', 0, 'must be specified for an update');
+      throw invalidObject(ofResource(kind, path.name), [wrong]);
+    }
+    if (!/^\d+$/.test(version))
+      throw new ApiError(500, `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+    if (Number(version) !== existing.version) throw staleVersion(ofResource(kind, path.name));
+  }
+
+  #now(): string {
+    return new Date(this.#wallTime()).toISOString().replace(/\.\d+Z$/, 'Z');
+  }
+}
+
+function requireUid(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: Stored): void {
+  const asked = stringAt(metadataOf(wanted), 'uid');
+  const has = stringAt(metadataOf(existing.object), 'uid');
+  if (asked === '' || asked === has) return;
+  const key = `/registry/${kind.builtIn ? '' : `${kind.group}/`}${kind.plural}/${existing.key}`;
+  const why =
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
+    `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${has}`;
+  throw conflict(ofResource(kind, path.name), why);
+}
+
+function requirePreconditions(kind: Kind, path: ResourcePath, existing: Stored, options: DeleteOptions): void {
+  const uid = stringAt(metadataOf(existing.object), 'uid');
+  if (options.uid !== undefined && options.uid !== uid) {
+    const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict(ofKind(kind, path.name), why);
+  }
+  if (options.resourceVersion !== undefined && options.resourceVersion !== String(existing.version)) {
+    const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${existing.version}). The object might have been modified`;
+    throw conflict(ofKind(kind, path.name), why);
+  }
+}
+
+/**
+ * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not have and this server
+ * has not either: the object stays until somebody takes the finalizer away. The default is Background.
+ */
+function finalizersFor(metadata: JsonObject, propagation: DeleteOptions['propagation']): readonly string[] {
+  const has = (Array.isArray(metadata.finalizers) ? metadata.finalizers : []) as readonly string[];
+  if (propagation === undefined) return has;
+  const others = has.filter((finalizer) => finalizer !== 'foregroundDeletion' && finalizer !== 'orphan');
+  if (propagation === 'Background') return others;
+  const wanted = propagation === 'Orphan' ? 'orphan' : 'foregroundDeletion';
+  return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
+}
+
+/** apiserver: pkg/storage/names/generate.go: five characters without vowels, the whole at most 63 long. */
+function generateName(prefix: string): string {
+  const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+  let suffix = '';
+  for (let at = 0; at < 5; at++) suffix += alphabet.charAt(Math.floor(Math.random() * alphabet.length));
+  return prefix.slice(0, 58) + suffix;
+}
+
+const withoutVersion = (object: JsonObject): JsonObject => ({
+  ...object,
+  metadata: { ...metadataOf(object), resourceVersion: undefined },
+});
+
+/** A dry run's object has no version. */
+const unstored = (object: JsonObject): string => JSON.stringify(withoutVersion(object));
+
+/** A CustomResourceDefinition is served at once, and says so. */
+function established(crd: JsonObject, now: string): JsonObject {
+  const condition = (type: string, reason: string, message: string): JsonObject => ({
+    type,
+    status: 'True',
+    lastTransitionTime: now,
+    reason,
+    message,
+  });
+  const spec = crd.spec as JsonObject | undefined;
+  const had = crd.status as JsonObject | undefined;
+  if (Array.isArray(had?.conditions) && had.conditions.length > 0) return crd;
+  const versions = Array.isArray(spec?.versions) ? spec.versions : [];
+  const stored = versions.filter((version: Json) => (version as JsonObject).storage === true);
+  return {
+    ...crd,
+    status: {
+      conditions: [
+        condition('NamesAccepted', 'NoConflicts', 'no conflicts found'),
+        condition('Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
+      ],
+      acceptedNames: spec?.names ?? {},
+      storedVersions: stored.map((version: Json) => (version as JsonObject).name ?? ''),
+    },
+  };
+}

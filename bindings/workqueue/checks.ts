@@ -1,0 +1,21 @@
+/** Checks of arguments that several files of this folder take. Duck-typed: signals and clocks may come from another realm. */
+import type { Clock } from '../clock.ts';
+import { type CapstanError, invalid, requireFunction } from '../errors.ts';
+
+/** The error of a signal that is none, or undefined. */
+export function signalProblem(signal: AbortSignal | undefined): CapstanError | undefined {
+  if (signal === undefined) return undefined;
+  if (
+    typeof signal === 'object' &&
+    typeof signal?.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function'
+  ) {
+    return undefined;
+  }
+  return invalid('signal', 'an AbortSignal', signal);
+}
+
+export function requireClock(clock: Clock | undefined): void {
+  if (clock === undefined) return;
+  for (const method of ['now', 'setTimer', 'clearTimer'] as const) requireFunction(`clock.${method}`, clock?.[method]);
+}

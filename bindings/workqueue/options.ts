@@ -1,0 +1,54 @@
+/** What a queue is made of and what it answers: the types that all queues share, and the check of their options. */
+import type { Clock } from '../clock.ts';
+import { invalid, requireFunction } from '../errors.ts';
+import type { KeyFunction } from '../keys.ts';
+import { requireClock } from './checks.ts';
+import type { MetricsProvider } from './metrics.ts';
+import type { WorkQueue } from './queue.ts';
+
+/**
+ * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most once.
+ * `touch` is called for a key that is in it and is added again; `pop` only when `len()` is above 0.
+ */
+export interface QueueOrder<T> {
+  touch(item: T): void;
+  push(item: T): void;
+  len(): number;
+  pop(): T;
+}
+
+export interface QueueOptions<T> {
+  /** Names the queue in metrics; without a name it has none. */
+  name?: string;
+  /** Default: the host's monotonic clock. */
+  clock?: Clock;
+  metricsProvider?: MetricsProvider;
+  /** What makes two items the same. Needed unless items are strings; pass `requestKey` for requests. */
+  key?: KeyFunction<T>;
+  /** Default: first in, first out. */
+  queue?: QueueOrder<T>;
+  /** Wrap this queue instead of having one: delays, limits and failures are added to it. */
+  inner?: WorkQueue<T>;
+}
+
+/** What get() gives: an item, or the news that the queue has shut down and is empty. */
+export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
+
+/** All but `inner`, which only the queue itself can tell. */
+export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
+  if (typeof options !== 'object' || options === null) throw invalid('options', 'an object', options);
+  const { name, clock, metricsProvider, key, queue, inner } = options;
+  if (name !== undefined && typeof name !== 'string') throw invalid('name', 'a string', name);
+  if (key !== undefined) requireFunction('key', key);
+  requireClock(clock);
+  if (queue !== undefined) {
+    for (const method of ['touch', 'push', 'len', 'pop'] as const) requireFunction(`queue.${method}`, queue[method]);
+  }
+  if (inner !== undefined && queue !== undefined) {
+    throw invalid('queue', 'no order beside "inner", which has its own', queue);
+  }
+  if (metricsProvider !== undefined && (typeof metricsProvider !== 'object' || metricsProvider === null)) {
+    throw invalid('metricsProvider', 'a MetricsProvider', metricsProvider);
+  }
+  return options;
+}

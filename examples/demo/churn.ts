@@ -1,0 +1,237 @@
+/**
+ * The users of the cluster: they create, change and delete Websites, and break what belongs to them. Each write is
+ * repeated until the server has accepted it, so that `expected` is what the server was last told, whatever happened to
+ * connections in between.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Api, isConflict, isNotFound, pathOf } from '../website/api.ts';
+import { Deployment, Service, Website, type WebsiteObject, type WebsiteSpec } from '../website/resources.ts';
+import type { Random } from './random.ts';
+
+export interface ChurnOptions {
+  objects: number;
+  namespaces: readonly string[];
+  paused: boolean;
+  /** Writes per second in the steady part. */
+  rate: number;
+  /** How many requests wait for the controller. */
+  lag: () => number;
+}
+
+interface Site {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** More than this many writes at once are not begun. */
+const MAX_IN_FLIGHT = 48;
+const MAX_LAG = 32;
+const TICK_MS = 20;
+const REQUEST_TIMEOUT_MS = 15_000;
+
+export class Churn {
+  /** What exists, by "namespace/name". */
+  readonly expected = new Map<string, WebsiteSpec>();
+  /** What existed once and was deleted. */
+  readonly deleted = new Set<string>();
+  readonly counts = { creates: 0, updates: 0, deletes: 0, breakages: 0 };
+  readonly #api: Api;
+  readonly #options: ChurnOptions;
+  readonly #random: Random;
+  readonly #written: (uid: string, generation: number, sentAt: number) => void;
+  readonly #busy = new Map<string, Promise<void>>();
+  #serial = 0;
+  #creating = 0;
+
+  constructor(
+    api: Api,
+    options: ChurnOptions,
+    random: Random,
+    written: (uid: string, generation: number, sentAt: number) => void,
+  ) {
+    this.#api = api;
+    this.#options = options;
+    this.#random = random;
+    this.#written = written;
+  }
+
+  /** Creates what is missing to the number of the options, no faster than the controller follows. */
+  async fill(signal: AbortSignal): Promise<void> {
+    for (let missing = this.#options.objects - this.expected.size; missing > 0 && !signal.aborted; missing--) {
+      while (this.#options.lag() > MAX_LAG && !signal.aborted) await sleep(TICK_MS / 4);
+      if (this.#busy.size >= MAX_IN_FLIGHT) await Promise.race(this.#busy.values());
+      this.#begin(this.#newSite(), (site) => this.#create(site, signal));
+    }
+    await this.rest();
+  }
+
+  /** Writes at the rate of the options, with a burst now and then, for `ms` milliseconds. */
+  async run(ms: number, signal: AbortSignal): Promise<void> {
+    const start = performance.now();
+    let begun = 0;
+    let nextBurst = start + 2000;
+    let bursts = 0;
+    for (let now = start; now - start < ms && !signal.aborted; now = performance.now()) {
+      if (now >= nextBurst) {
+        bursts += Math.ceil(this.#options.objects / 10);
+        nextBurst = now + 3000;
+      }
+      const due = ((now - start) / 1000) * this.#options.rate + bursts;
+      while (begun < due && this.#busy.size < MAX_IN_FLIGHT) {
+        this.#step(signal);
+        begun++;
+      }
+      await sleep(TICK_MS);
+    }
+  }
+
+  /** Until no write is under way. */
+  async rest(): Promise<void> {
+    while (this.#busy.size > 0) await Promise.all(this.#busy.values());
+  }
+
+  /** Deletes everything, and waits until the controller has let it go or the signal fires. */
+  async removeAll(signal: AbortSignal): Promise<void> {
+    await this.rest();
+    for (const key of [...this.expected.keys()]) {
+      if (signal.aborted) return;
+      if (this.#busy.size >= MAX_IN_FLIGHT) await Promise.race(this.#busy.values());
+      const [namespace = '', name = ''] = key.split('/');
+      this.#begin({ namespace, name }, (site) => this.#delete(site, signal));
+    }
+    await this.rest();
+    for (const namespace of this.#options.namespaces) {
+      const left = () => this.#api.list(pathOf(Website, namespace), signal);
+      while (!signal.aborted && ((await this.#persist(signal, left))?.length ?? 0) > 0) await sleep(TICK_MS * 10);
+    }
+  }
+
+  #step(signal: AbortSignal): void {
+    const roll = this.#random.next();
+    const missing = this.#options.objects - this.expected.size - this.#creating;
+    if (missing > 0 && roll < 0.3) {
+      // Half of the time under a name that was used before.
+      const again = this.#random.chance(0.5) ? this.#anyOf(this.deleted) : undefined;
+      this.#begin(again ?? this.#newSite(), (site) => this.#create(site, signal));
+      return;
+    }
+    const site = this.#anyOf(this.expected.keys());
+    if (site === undefined) return;
+    if (roll < 0.42) this.#begin(site, () => this.#delete(site, signal));
+    else if (roll < 0.5) this.#begin(site, () => this.#break(site, signal));
+    else this.#begin(site, () => this.#update(site, signal));
+  }
+
+  /** One write at a time for each object, so that the order of what it was told is certain. */
+  #begin(site: Site, write: (site: Site) => Promise<void>): void {
+    const key = keyOf(site);
+    const done = write(site).finally(() => this.#busy.delete(key));
+    this.#busy.set(key, done);
+  }
+
+  async #create(site: Site, signal: AbortSignal): Promise<void> {
+    const spec = this.#newSpec();
+    const object = { ...identity, metadata: { namespace: site.namespace, name: site.name }, spec };
+    const sentAt = performance.now();
+    this.#creating++;
+    const created = await this.#persist(signal, async (attempt) => {
+      try {
+        return await this.#api.create<WebsiteObject>(pathOf(Website, site.namespace), object, attempt);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        // Either ours, by a try whose answer was lost, or the former one, which has not gone yet.
+        const found = await this.#api.get<WebsiteObject>(pathOf(Website, site.namespace, site.name), attempt);
+        if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw error;
+        return found;
+      }
+    }).finally(() => this.#creating--);
+    if (created === undefined) return;
+    this.expected.set(keyOf(site), spec);
+    this.deleted.delete(keyOf(site));
+    this.counts.creates++;
+    this.#written(created.metadata.uid ?? '', created.metadata.generation ?? 1, sentAt);
+  }
+
+  async #update(site: Site, signal: AbortSignal): Promise<void> {
+    const spec = this.#newSpec();
+    const sentAt = performance.now();
+    const path = pathOf(Website, site.namespace, site.name);
+    const updated = await this.#persist(signal, (attempt) => this.#api.patch<WebsiteObject>(path, { spec }, attempt));
+    if (updated === undefined) return;
+    this.expected.set(keyOf(site), spec);
+    this.counts.updates++;
+    this.#written(updated.metadata.uid ?? '', updated.metadata.generation ?? 0, sentAt);
+  }
+
+  async #delete(site: Site, signal: AbortSignal): Promise<void> {
+    const path = pathOf(Website, site.namespace, site.name);
+    const done = await this.#persist(signal, async (attempt) => {
+      await this.#api.delete(path, attempt);
+      return true;
+    });
+    if (done === undefined) return;
+    this.expected.delete(keyOf(site));
+    this.deleted.add(keyOf(site));
+    this.counts.deletes++;
+  }
+
+  /** Somebody meddles with what the controller keeps. */
+  async #break(site: Site, signal: AbortSignal): Promise<void> {
+    const deployment = pathOf(Deployment, site.namespace, site.name);
+    const service = pathOf(Service, site.namespace, site.name);
+    const how = this.#random.integer(0, 2);
+    await this.#persist(signal, async (attempt) => {
+      try {
+        if (how === 0) await this.#api.delete(deployment, attempt);
+        else if (how === 1) await this.#api.delete(service, attempt);
+        else await this.#api.patch(deployment, { spec: { replicas: 99 } }, attempt);
+      } catch (error) {
+        if (!isNotFound(error)) throw error; // not made yet
+      }
+      return true;
+    });
+    this.counts.breakages++;
+  }
+
+  /** Repeats until it works; `undefined` when the signal fired before. */
+  async #persist<T>(signal: AbortSignal, write: (attempt: AbortSignal) => Promise<T>): Promise<T | undefined> {
+    for (let pause = 20; !signal.aborted; pause = Math.min(pause * 2, 500)) {
+      try {
+        return await write(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]));
+      } catch {
+        await sleep(pause, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+
+  #newSite(): Site {
+    const name = `site-${String(this.#serial++).padStart(5, '0')}`;
+    return { namespace: this.#random.pick(this.#options.namespaces), name };
+  }
+
+  /** One that no write is under way for. A few picks find one nearly always; `undefined` skips this step. */
+  #anyOf(keys: Iterable<string>): Site | undefined {
+    const list = [...keys];
+    for (let i = 0; i < 5 && list.length > 0; i++) {
+      const key = this.#random.pick(list);
+      const [namespace = '', name = ''] = key.split('/');
+      if (!this.#busy.has(key)) return { namespace, name };
+    }
+    return undefined;
+  }
+
+  #newSpec(): WebsiteSpec {
+    const spec: WebsiteSpec = {
+      image: `registry.example/site:${this.#random.integer(1, 500)}`,
+      replicas: this.#random.integer(1, 5),
+      port: this.#random.integer(8000, 8999),
+    };
+    if (this.#options.paused) spec.paused = true;
+    return spec;
+  }
+}
+
+const identity = { apiVersion: `${Website.group}/${Website.version}`, kind: Website.kind };
+
+const keyOf = ({ namespace, name }: Site): string => `${namespace}/${name}`;

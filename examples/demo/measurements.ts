@@ -1,0 +1,121 @@
+/**
+ * What the run measures about itself, from outside the controller: the queue through its metrics, each reconcile through
+ * a wrapper around the reconcile function. The wrapper is also where reconciles are made to fail.
+ */
+import type { ControllerOptions } from 'capstan/controller';
+import { type MetricsProvider, requestKey } from 'capstan/workqueue';
+import type { WebsiteObject } from '../website/resources.ts';
+import { Histogram } from './histogram.ts';
+import type { Random } from './random.ts';
+
+type Reconcile = ControllerOptions<WebsiteObject>['reconcile'];
+
+/** The share of reconciles that are made to fail. */
+export const FAILURE_RATE = 0.03;
+
+export class InjectedFailure extends Error {
+  override readonly name = 'InjectedFailure';
+}
+
+export class Measurements {
+  /** Of the queue, by its own metrics: client-go's depth, adds and retries. */
+  depth = 0;
+  adds = 0;
+  retries = 0;
+  reconciles = 0;
+  running = 0;
+  /** How often a key was about to be reconciled while it was being reconciled. */
+  overlapped = 0;
+  madeToFail = 0;
+  failed = 0;
+  /** From the queue being told of an event to the start of the reconcile, in milliseconds. */
+  readonly eventToReconcile = new Histogram();
+  /** The same, since it was last taken. */
+  recent = new Histogram();
+  /** From the moment a write was sent to the API server to the start of the first reconcile that saw it. */
+  readonly writeToReconcile = new Histogram();
+  readonly #keys = new Set<string>();
+  /** By uid: the newest generation that a reconcile has seen, and when it first did. */
+  readonly #seen = new Map<string, { generation: number; at: number }>();
+  readonly #written = new Map<string, { generation: number; at: number }>();
+  readonly #random: Random;
+  #failing = true;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  takeRecent(): Histogram {
+    const { recent } = this;
+    this.recent = new Histogram();
+    return recent;
+  }
+
+  stopFailing(): void {
+    this.#failing = false;
+  }
+
+  /** The server has accepted a write that was sent at `at`, and made it this generation. */
+  written(uid: string, generation: number, at: number): void {
+    const seen = this.#seen.get(uid);
+    if (seen !== undefined && seen.generation >= generation) this.writeToReconcile.record(Math.max(seen.at - at, 0));
+    else this.#written.set(uid, { generation, at });
+  }
+
+  /** Counts and measures each call, and makes some fail: half of them before anything is done, half after all of it. */
+  wrap(reconcile: Reconcile): Reconcile {
+    return async (request, context) => {
+      const key = requestKey(request);
+      if (this.#keys.has(key)) this.overlapped++;
+      this.#keys.add(key);
+      this.reconciles++;
+      this.running++;
+      this.#saw(context.get(request));
+      const fails = this.#failing && this.#random.chance(FAILURE_RATE);
+      const early = fails && this.#random.chance(0.5);
+      try {
+        if (early) throw new InjectedFailure(`${key} is made to fail before its reconcile`);
+        const result = await reconcile(request, context);
+        if (fails) throw new InjectedFailure(`${key} is made to fail after its reconcile`);
+        return result;
+      } catch (error) {
+        if (error instanceof InjectedFailure) this.madeToFail++;
+        else this.failed++;
+        throw error;
+      } finally {
+        this.running--;
+        this.#keys.delete(key);
+      }
+    };
+  }
+
+  provider(): MetricsProvider {
+    const ignored = { inc: () => undefined, dec: () => undefined, set: () => undefined, observe: () => undefined };
+    return {
+      newDepthMetric: () => ({ inc: () => void this.depth++, dec: () => void this.depth-- }),
+      newAddsMetric: () => ({ inc: () => void this.adds++ }),
+      newRetriesMetric: () => ({ inc: () => void this.retries++ }),
+      newLatencyMetric: () => ({
+        observe: (seconds) => {
+          this.eventToReconcile.record(seconds * 1000);
+          this.recent.record(seconds * 1000);
+        },
+      }),
+      newWorkDurationMetric: () => ignored,
+      newUnfinishedWorkSecondsMetric: () => ignored,
+      newLongestRunningProcessorSecondsMetric: () => ignored,
+    };
+  }
+
+  #saw(website: WebsiteObject | undefined): void {
+    const { uid, generation = 0 } = website?.metadata ?? {};
+    if (uid === undefined) return;
+    const at = performance.now();
+    const written = this.#written.get(uid);
+    if (written !== undefined && generation >= written.generation) {
+      this.writeToReconcile.record(at - written.at);
+      this.#written.delete(uid);
+    }
+    if (generation > (this.#seen.get(uid)?.generation ?? 0)) this.#seen.set(uid, { generation, at });
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The run as a person sees it: what is going on, now. On a terminal a few lines that are drawn over themselves, elsewhere
+ * a plain line each second.
+ */
+import type { Measurements } from './measurements.ts';
+
+export interface Output {
+  write(text: string): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** What only the caller knows. */
+export interface Scene {
+  phase: string;
+  /** Of the phase, 0 to 1; `undefined` where it has no known end. */
+  done: number | undefined;
+  objects: number;
+  faults: ReadonlyMap<string, number>;
+}
+
+const BARS = ' ▁▂▃▄▅▆▇█';
+const WIDTH = 78;
+const REDRAW_MS = 200;
+
+export class Progress {
+  readonly #out: Output;
+  readonly #measurements: Measurements;
+  readonly #scene: () => Scene;
+  readonly #start = performance.now();
+  readonly #history: number[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #second = 0;
+  #last = { at: 0, adds: 0, reconciles: 0 };
+  #rates = { adds: 0, reconciles: 0, p50: 0, p99: 0 };
+  #drawn = 0;
+
+  constructor(out: Output, measurements: Measurements, scene: () => Scene) {
+    this.#out = out;
+    this.#measurements = measurements;
+    this.#scene = scene;
+  }
+
+  start(): void {
+    if (this.#out.isTTY) this.#out.write('\n');
+    else this.#out.write(`${heading()}\n`);
+    this.#timer = setInterval(() => this.#tick(), this.#out.isTTY ? REDRAW_MS : 1000);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#sample(); // the last part of a second too
+    if (this.#out.isTTY) this.#draw();
+  }
+
+  #tick(): void {
+    const elapsed = Math.floor((performance.now() - this.#start) / 1000);
+    const newSecond = elapsed > this.#second;
+    if (newSecond) {
+      this.#second = elapsed;
+      this.#sample();
+    }
+    if (this.#out.isTTY) this.#draw();
+    else if (newSecond) this.#out.write(`${this.#row()}\n`);
+  }
+
+  #sample(): void {
+    const { adds, reconciles } = this.#measurements;
+    const at = performance.now() - this.#start;
+    const seconds = Math.max((at - this.#last.at) / 1000, 0.001);
+    const recent = this.#measurements.takeRecent();
+    this.#rates = {
+      adds: (adds - this.#last.adds) / seconds,
+      reconciles: (reconciles - this.#last.reconciles) / seconds,
+      p50: recent.percentile(0.5),
+      p99: recent.percentile(0.99),
+    };
+    this.#last = { at, adds, reconciles };
+    this.#history.push(this.#rates.reconciles);
+  }
+
+  #row(): string {
+    const { depth, retries } = this.#measurements;
+    const { phase, objects, faults } = this.#scene();
+    const { adds, reconciles, p50, p99 } = this.#rates;
+    const cells = [`${this.#second} s`, whole(objects), whole(depth), whole(adds), whole(reconciles), whole(retries)];
+    const numbers = cells.map((cell, i) => cell.padStart(COLUMNS[i]?.length ?? 0)).join('  ');
+    const latency = `${milliseconds(p50)} / ${milliseconds(p99)}`.padStart(LATENCY.length);
+    return `  ${numbers}  ${latency}  ${whole(sum(faults)).padStart('faults'.length)}  ${phase}`;
+  }
+
+  #draw(): void {
+    const { depth, retries, running } = this.#measurements;
+    const { phase, done, objects, faults } = this.#scene();
+    const { adds, reconciles, p50, p99 } = this.#rates;
+    const elapsed = ((performance.now() - this.#start) / 1000).toFixed(1);
+    const lines = [
+      `  ${label(phase)}${bar(done)} ${elapsed.padStart(6)} s   ${whole(objects)} Websites`,
+      `  ${label('queue')}depth ${whole(depth).padEnd(7)} adds/s ${whole(adds).padEnd(8)} retries ${whole(retries)}`,
+      `  ${label('reconcile')}${`${whole(reconciles)}/s`.padEnd(10)} ${sparkline(this.#history, 30)}  ${running} running`,
+      `  ${label('latency')}event → reconcile   p50 ${milliseconds(p50)}   p99 ${milliseconds(p99)}`,
+      `  ${label('faults')}${whole(sum(faults))} so far${latest(faults)}`,
+    ];
+    const width = Math.min(this.#out.columns ?? WIDTH, 120) - 1;
+    const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : '';
+    this.#out.write(up + lines.map((line) => `\x1b[2K${line.slice(0, width)}\n`).join(''));
+    this.#drawn = lines.length;
+  }
+}
+
+const COLUMNS = ['time ', 'Websites', 'depth', 'adds/s', 'reconciles/s', 'retries'];
+const LATENCY = 'event→reconcile p50 / p99';
+const heading = () => `  ${COLUMNS.join('  ')}  ${LATENCY}  faults`;
+const label = (text: string) => text.padEnd(12);
+const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
+
+function latest(faults: ReadonlyMap<string, number>): string {
+  return faults.size === 0 ? '' : `: ${[...faults].map(([name, count]) => `${count} ${name}`).join(', ')}`;
+}
+
+function bar(done: number | undefined): string {
+  const size = 24;
+  if (done === undefined) return ' '.repeat(size);
+  const full = Math.round(Math.min(Math.max(done, 0), 1) * size);
+  return '█'.repeat(full) + '░'.repeat(size - full);
+}
+
+function sparkline(values: readonly number[], size: number): string {
+  const shown = values.slice(-size);
+  const most = Math.max(...shown, 1);
+  return shown.map((value) => BARS[Math.round((value / most) * (BARS.length - 1))]).join('');
+}
+
+const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+
+export const whole = (value: number): string => numbers.format(value);
+
+/** Three digits that count; a dash for 0, which stands for "none". */
+export function milliseconds(ms: number): string {
+  if (ms === 0) return '-';
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  const digits = ms >= 100 ? 0 : ms >= 10 ? 1 : 2;
+  return `${ms.toFixed(digits)} ms`;
+}

@@ -1,0 +1,103 @@
+import {
+  DeletedFinalStateUnknown,
+  defineResource,
+  deletionHandlingMetaNamespaceKeyFunc,
+  type IndexSpec,
+  metaNamespaceKeyFunc,
+  splitMetaNamespaceKey,
+} from 'capstan/cache';
+import { describe, expect, test } from 'vitest';
+import { pathIndexFunc } from '../../bindings/cache/json-path.ts';
+
+const withCode = (code: string) => expect.objectContaining({ code });
+
+describe('keys', () => {
+  test('join namespace and name, and split again', () => {
+    expect(metaNamespaceKeyFunc({ metadata: { namespace: 'ns', name: 'a' } })).toBe('ns/a');
+    expect(metaNamespaceKeyFunc({ metadata: { name: 'a' } })).toBe('a');
+    expect(metaNamespaceKeyFunc({ metadata: { namespace: '', name: '' } })).toBe('');
+    expect(splitMetaNamespaceKey('ns/a')).toEqual({ namespace: 'ns', name: 'a' });
+    expect(splitMetaNamespaceKey('a')).toEqual({ namespace: '', name: 'a' });
+    expect(splitMetaNamespaceKey('/')).toEqual({ namespace: '', name: '' });
+  });
+
+  test('of tombstones are what they carry', () => {
+    const tombstone = new DeletedFinalStateUnknown('ns/a', undefined);
+    expect(deletionHandlingMetaNamespaceKeyFunc(tombstone)).toBe('ns/a');
+    expect(() => metaNamespaceKeyFunc(tombstone)).toThrow(withCode('INVALID_ARGUMENT'));
+  });
+
+  test('that cannot be made or split are typed errors', () => {
+    expect(() => splitMetaNamespaceKey('a/b/c')).toThrow(withCode('INVALID_KEY'));
+    expect(() => splitMetaNamespaceKey(undefined as unknown as string)).toThrow(withCode('INVALID_ARGUMENT'));
+    for (const bad of [
+      {},
+      { metadata: null },
+      { metadata: { name: 1 } },
+      null,
+      { metadata: { name: 'a', namespace: 1 } },
+    ]) {
+      expect(() => metaNamespaceKeyFunc(bad as object)).toThrow(withCode('INVALID_ARGUMENT'));
+    }
+  });
+});
+
+describe('a path index', () => {
+  const object = {
+    metadata: {
+      labels: { app: 'web', 'app.kubernetes.io/name': 'x' },
+      ownerReferences: [{ uid: 'u1' }, { uid: 'u2' }, {}],
+    },
+    spec: { nodeName: '', replicas: 3, paused: false, none: null, ports: [80, 443] },
+  };
+
+  test.each([
+    ['spec.nodeName', ['']],
+    ['spec.replicas', ['3']],
+    ['spec.paused', ['false']],
+    ['spec.none', []],
+    ['spec.missing.deeper', []],
+    ['spec.ports', ['80', '443']],
+    ['metadata.ownerReferences.uid', ['u1', 'u2']],
+    ['metadata.labels', ['app=web', 'app.kubernetes.io/name=x']],
+    ['metadata.labels.app\\.kubernetes\\.io/name', ['x']],
+    ['__proto__', []],
+    ['constructor.name', []],
+    ['spec.ports.length', []],
+  ])('%s gives %j', (path, values) => {
+    expect(pathIndexFunc(path)(object)).toEqual(values);
+  });
+
+  test('follows an own member named __proto__ and no other', () => {
+    expect(pathIndexFunc('__proto__.a')(JSON.parse('{"__proto__":{"a":"b"}}'))).toEqual(['b']);
+  });
+
+  test.each(['', '.', 'a..b', 'a.'])('refuses the path %j', (path) => {
+    expect(() => pathIndexFunc(path)).toThrow(withCode('INVALID_ARGUMENT'));
+  });
+});
+
+describe('defineResource', () => {
+  const good = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true };
+
+  test('keeps what it is given and has indexers in any case', () => {
+    expect(defineResource<object>()(good)).toEqual({ ...good, indexers: {} });
+    const resource = defineResource<object>()({ ...good, indexers: { byNode: 'spec.nodeName' } });
+    expect(resource.indexers.byNode).toBe('spec.nodeName');
+  });
+
+  test('refuses what no server has', () => {
+    for (const bad of [
+      { ...good, group: undefined },
+      { ...good, version: '' },
+      { ...good, version: 'apps/v1' },
+      { ...good, kind: 7 },
+      { ...good, plural: '' },
+      { ...good, namespaced: 'yes' },
+      { ...good, indexers: { bad: {} as IndexSpec<object> } },
+      { ...good, indexers: { bad: '' } },
+    ]) {
+      expect(() => defineResource<object>()(bad as typeof good)).toThrow(withCode('INVALID_ARGUMENT'));
+    }
+  });
+});

@@ -1,0 +1,144 @@
+/**
+ * An API server in a few lines, inside the process: one resource, lists and watches, and a hook for answers that are
+ * wrong. Objects are ConfigMaps named by the test; versions count up.
+ */
+import { defineResource, type KubeObject, type Transport, TransportError, type TransportRequest } from 'capstan/cache';
+
+export interface ConfigMap extends KubeObject {
+  metadata: {
+    namespace: string;
+    name: string;
+    resourceVersion?: string;
+    generation?: number;
+    labels?: Record<string, string>;
+  };
+  data?: Record<string, string>;
+  spec?: unknown;
+}
+
+export const ConfigMaps = defineResource<ConfigMap>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+  indexers: { byValue: 'data.v' },
+});
+
+export interface Answer {
+  status: number;
+  headers: { get(name: string): string | null };
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** Bytes that a test sends when it likes. */
+export class Stream {
+  readonly #chunks: Uint8Array[] = [];
+  #wake: () => void = () => undefined;
+  #end: Error | 'close' | undefined;
+
+  send(text: string): void {
+    this.#chunks.push(new TextEncoder().encode(text));
+    this.#wake();
+  }
+
+  close(error?: Error): void {
+    this.#end = error ?? 'close';
+    this.#wake();
+  }
+
+  async *body(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+    signal?.addEventListener('abort', () => this.close(new TransportError('aborted', 'the request was aborted')));
+    for (;;) {
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) yield chunk;
+      else if (this.#end === 'close') return;
+      else if (this.#end !== undefined) throw this.#end;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+}
+
+export function answer(status: number, body: string, headers: Record<string, string> = {}): Answer {
+  const stream = new Stream();
+  stream.send(body);
+  stream.close();
+  return { status, headers: new Headers(headers), body: stream.body(undefined) };
+}
+
+export function statusBody(code: number, reason: string, message = reason): string {
+  return JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message });
+}
+
+export class LiveServer implements Transport {
+  readonly requests: TransportRequest[] = [];
+  readonly watches = new Set<Stream>();
+  /** Answers in the server's place; `undefined` lets the server answer. */
+  intercept: ((request: TransportRequest, n: number) => Promise<Answer> | Answer | undefined) | undefined;
+  readonly #objects = new Map<string, ConfigMap>();
+  #version = 0;
+
+  put(name: string, more: Partial<ConfigMap> & { labels?: Record<string, string> } = {}): ConfigMap {
+    const { labels, ...rest } = more;
+    const type = this.#objects.has(name) ? 'MODIFIED' : 'ADDED';
+    const metadata = {
+      namespace: 'default',
+      name,
+      resourceVersion: String(++this.#version),
+      ...(labels && { labels }),
+    };
+    const object: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', ...rest, metadata };
+    this.#objects.set(name, object);
+    this.#broadcast(type, object);
+    return object;
+  }
+
+  remove(name: string): void {
+    const object = this.#objects.get(name);
+    if (object === undefined) throw new Error(`no object ${name}`);
+    this.#objects.delete(name);
+    const metadata = { ...object.metadata, resourceVersion: String(++this.#version) };
+    this.#broadcast('DELETED', { ...object, metadata });
+  }
+
+  names(): string[] {
+    return [...this.#objects.keys()];
+  }
+
+  /** To every open watch, as it is. */
+  send(text: string): void {
+    for (const watch of this.watches) watch.send(text);
+  }
+
+  closeWatches(error?: Error): void {
+    for (const watch of this.watches) watch.close(error);
+    this.watches.clear();
+  }
+
+  async request(request: TransportRequest): Promise<Answer> {
+    this.requests.push(request);
+    const intercepted = await this.intercept?.(request, this.requests.length);
+    if (intercepted !== undefined) return intercepted;
+    if (request.query?.watch !== 'true') return answer(200, this.listBody());
+    const stream = new Stream();
+    this.watches.add(stream);
+    return { status: 200, headers: new Headers(), body: stream.body(request.signal) };
+  }
+
+  listBody(): string {
+    const items = [...this.#objects.values()];
+    return JSON.stringify({
+      kind: 'ConfigMapList',
+      apiVersion: 'v1',
+      metadata: { resourceVersion: String(this.#version) },
+      items,
+    });
+  }
+
+  #broadcast(type: string, object: ConfigMap): void {
+    this.send(`${JSON.stringify({ type, object })}\n`);
+  }
+}

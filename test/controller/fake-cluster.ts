@@ -1,0 +1,127 @@
+/**
+ * An API server in a few lines and without a network: lists, and watches that last until the test ends them. In virtual
+ * time only promises move, so a settled clock means that everything has arrived.
+ */
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from 'capstan/cache';
+
+export interface TestObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    resourceVersion?: string;
+    ownerReferences?: { apiVersion?: string; kind?: string; name?: string; uid?: string; controller?: boolean }[];
+  };
+  spec?: Record<string, unknown>;
+}
+
+interface Watch {
+  plural: string;
+  namespace: string | undefined;
+  send(event: object): void;
+}
+
+export class FakeCluster implements Transport {
+  readonly requests: TransportRequest[] = [];
+  /** Plural → lists of it do not answer before the promise has settled. */
+  readonly holdLists = new Map<string, Promise<void>>();
+  readonly #objects = new Map<string, Map<string, TestObject>>();
+  readonly #watches = new Set<Watch>();
+  #version = 100;
+
+  put(plural: string, object: TestObject): void {
+    const all = this.#of(plural);
+    const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
+    const type = all.has(key) ? 'MODIFIED' : 'ADDED';
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    all.set(key, stored);
+    this.#send(plural, type, stored);
+  }
+
+  remove(plural: string, name: string, namespace = 'default'): void {
+    const object = this.#of(plural).get(`${namespace}/${name}`) ?? this.#of(plural).get(`/${name}`);
+    if (object === undefined) throw new Error(`no ${plural} ${namespace}/${name}`);
+    this.#of(plural).delete(`${object.metadata.namespace ?? ''}/${name}`);
+    this.#send(plural, 'DELETED', {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: String(++this.#version) },
+    });
+  }
+
+  watches(): number {
+    return this.#watches.size;
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    this.requests.push(request);
+    const { path, query, signal } = request;
+    const [, namespace, plural = ''] = /^\/apis?\/.*?v1(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(path) ?? [];
+    if (query?.watch === 'true') return this.#watch(plural, namespace, signal);
+    await this.holdLists.get(plural);
+    const items = [...this.#of(plural).values()].filter((one) => !namespace || one.metadata.namespace === namespace);
+    const list = { kind: 'List', metadata: { resourceVersion: String(this.#version) }, items };
+    return answer(
+      (async function* () {
+        yield encode(list);
+      })(),
+    );
+  }
+
+  #watch(plural: string, namespace: string | undefined, signal: AbortSignal | undefined): TransportResponse {
+    const waiting: Uint8Array[] = [];
+    let wake = (): void => undefined;
+    const watch: Watch = {
+      plural,
+      namespace,
+      send(event) {
+        waiting.push(encode(event));
+        wake();
+      },
+    };
+    const watches = this.#watches;
+    watches.add(watch);
+    signal?.addEventListener('abort', () => wake());
+    return answer(
+      (async function* () {
+        try {
+          for (;;) {
+            if (signal?.aborted) throw new TransportError('aborted', 'the watch was aborted');
+            const next = waiting.shift();
+            if (next !== undefined) {
+              yield next;
+              continue;
+            }
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          }
+        } finally {
+          watches.delete(watch);
+        }
+      })(),
+    );
+  }
+
+  #send(plural: string, type: string, object: TestObject): void {
+    for (const watch of this.#watches) {
+      if (watch.plural !== plural) continue;
+      if (watch.namespace === undefined || watch.namespace === object.metadata.namespace) watch.send({ type, object });
+    }
+  }
+
+  #of(plural: string): Map<string, TestObject> {
+    let all = this.#objects.get(plural);
+    if (all === undefined) {
+      all = new Map();
+      this.#objects.set(plural, all);
+    }
+    return all;
+  }
+}
+
+function answer(body: AsyncIterable<Uint8Array>): TransportResponse {
+  return { status: 200, headers: { get: () => null }, body };
+}
+
+const encode = (value: object): Uint8Array => new TextEncoder().encode(`${JSON.stringify(value)}\n`);

@@ -1,0 +1,387 @@
+/**
+ * bindings/core.ts and the memory of assembly/: what happens at the limits. Memory that cannot grow is a typed error with
+ * nothing changed; a trap poisons its instance and no other; memory follows the live keys, not the keys ever seen.
+ */
+import {
+  CapstanError,
+  DelayingQueue,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  initCore,
+  PrometheusProvider,
+  type Request,
+  requestKey,
+  WorkQueue,
+} from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Core, hasNativeStrings, sharedCore } from '../bindings/core.ts';
+import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { Random, testSeed } from './random.ts';
+import { ModelDelayingQueue } from './reference.ts';
+import { drain, expectError, expectRejection, isCollected, settle, wrong } from './workqueue/helpers.ts';
+
+const MAX_PAGES = 65_536;
+
+/** Runs while the shared instance cannot grow beyond the pages it has. */
+function withoutGrowth<R>(run: () => R): R {
+  const core = sharedCore();
+  core.x.memoryLimit(core.x.memoryPages());
+  try {
+    return run();
+  } finally {
+    core.x.memoryLimit(MAX_PAGES);
+  }
+}
+
+function codeOf(run: () => unknown): string | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof CapstanError) return error.code;
+    throw error;
+  }
+}
+
+const modes: readonly KeyMode[] = ['wasm', 'js'];
+
+describe.each(modes)('out of memory, keys in %s', (mode) => {
+  beforeEach(() => setKeyMode(mode));
+  afterEach(() => setKeyMode(undefined));
+
+  test('add fails with OUT_OF_MEMORY and has changed nothing; with memory again it goes on', () => {
+    const queue = new WorkQueue();
+    const added: string[] = [];
+    const refused = withoutGrowth(() => {
+      for (let i = 0; ; i++) {
+        const key = `key-${i}-${'x'.repeat(60)}`;
+        const code = codeOf(() => queue.add(key));
+        if (code !== undefined) {
+          expect(code).toBe('OUT_OF_MEMORY');
+          return key;
+        }
+        added.push(key);
+      }
+    });
+    expect(added.length).toBeGreaterThan(0);
+    expect(queue.len()).toBe(added.length);
+    expect(withoutGrowth(() => codeOf(() => queue.add(refused)))).toBe('OUT_OF_MEMORY');
+    queue.add(added[0] as string);
+    expect(queue.len()).toBe(added.length);
+    queue.add(refused);
+    expect(drain(queue)).toEqual([...added, refused]);
+    queue.dispose();
+  });
+
+  test('addAfter, requests, limiters and new queues fail likewise', () => {
+    const clock = new FakeClock();
+    const delaying = new DelayingQueue<Request>({ clock, key: requestKey });
+    const limiter = new ItemExponentialFailureRateLimiter(1, 1_000);
+    const hog = new WorkQueue();
+    let waiting = 0;
+    let failing = 0;
+    withoutGrowth(() => {
+      while (codeOf(() => hog.add(`hog-${hog.len()}`)) === undefined);
+      const name = 'n'.repeat(5_000);
+      while (codeOf(() => delaying.addAfter({ namespace: `ns-${waiting}`, name }, 10)) === undefined) waiting++;
+      expect(codeOf(() => delaying.addAfter({ namespace: `ns-${waiting}`, name }, 10))).toBe('OUT_OF_MEMORY');
+      while (codeOf(() => limiter.when(`key-${failing}-${name}`)) === undefined) failing++;
+      expect(codeOf(() => limiter.when(`key-${failing}-${name}`))).toBe('OUT_OF_MEMORY');
+      const queues: WorkQueue[] = [];
+      const makeAll = () => {
+        for (;;) queues.push(new WorkQueue());
+      };
+      expect(codeOf(makeAll)).toBe('OUT_OF_MEMORY');
+      for (const queue of queues) queue.dispose();
+    });
+    clock.step(10);
+    expect(drain(delaying)).toHaveLength(waiting);
+    expect(limiter.numRequeues(`key-${failing}-${'n'.repeat(5_000)}`)).toBe(0);
+    expect(drain(hog).length).toBeGreaterThan(0);
+    for (const queue of [delaying, hog]) queue.dispose();
+  });
+
+  test('done, tryGet and the firing of delays need no memory', () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    for (let i = 0; i < 5_000; i++) queue.addAfter(`delayed-${i}`, i % 50);
+    const hog = new WorkQueue();
+    withoutGrowth(() => {
+      while (codeOf(() => hog.add(`hog-${hog.len()}`)) === undefined);
+      clock.step(50);
+      for (let i = 0; i < 5_000; i++) {
+        const key = queue.tryGet() as string;
+        queue.add(key);
+        queue.done(key);
+      }
+      expect(drain(queue)).toHaveLength(5_000);
+    });
+    queue.dispose();
+    hog.dispose();
+  });
+
+  test('a queue that is refused memory at random moments still agrees with the model', () => {
+    const seed = testSeed();
+    console.log(`test/core.test.ts (${mode}): CAPSTAN_SEED=${seed}`);
+    const random = new Random(seed);
+    const hog = new WorkQueue(); // takes what earlier queues gave back, so that refusals are frequent
+    withoutGrowth(() => {
+      while (codeOf(() => hog.add(`hog-${hog.len()}-${'x'.repeat(5_000)}`)) === undefined);
+      while (codeOf(() => hog.add(`hog-${hog.len()}`)) === undefined);
+    });
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    const model = new ModelDelayingQueue();
+    const keys = Array.from(
+      { length: 3_000 },
+      (_, i) => `${i}-${'k'.repeat(random.chance(0.2) ? random.int(20_000) : random.int(60))}`,
+    );
+    const processing: string[] = [];
+    let refusals = 0;
+    /** What was refused must not have happened, so the model does it only when it was not. */
+    const attempt = (real: () => void, expected: () => void) => {
+      const code = codeOf(real);
+      if (code === undefined) expected();
+      else {
+        expect(code).toBe('OUT_OF_MEMORY');
+        refusals++;
+      }
+    };
+    const core = sharedCore();
+    for (let i = 0; i < 40_000; i++) {
+      if (i % 500 === 0) core.x.memoryLimit(random.chance(0.8) ? core.x.memoryPages() : MAX_PAGES);
+      const key = random.pick(keys);
+      const roll = random.int(10);
+      if (roll < 4)
+        attempt(
+          () => queue.add(key),
+          () => model.add(key),
+        );
+      else if (roll < 6) {
+        const ms = random.int(200);
+        attempt(
+          () => queue.addAfter(key, ms),
+          () => model.addAfter(key, ms),
+        );
+      } else if (roll < 8) {
+        const got = queue.tryGet();
+        expect(got).toBe(model.tryGet());
+        if (got !== undefined) processing.push(got);
+      } else if (roll < 9 && processing.length > 0) {
+        const done = processing.splice(random.int(processing.length), 1)[0] as string;
+        queue.done(done);
+        model.done(done);
+      } else {
+        const ms = random.int(20);
+        clock.step(ms);
+        model.advance(ms);
+      }
+      expect(queue.len(), `seed ${seed}, operation ${i}`).toBe(model.len());
+    }
+    core.x.memoryLimit(MAX_PAGES);
+    expect(refusals).toBeGreaterThan(10);
+    for (const one of [queue, hog]) one.dispose();
+  });
+});
+
+describe('a trap', () => {
+  /** Makes the next call of an export trap, as a bug in the core would. */
+  function sabotage(core: Core, name: 'queueAdd' | 'queueGet' | 'queueLen' | 'queueDoneSlot', error: Error): void {
+    const trap = () => {
+      throw error;
+    };
+    core.x = { ...core.x, [name]: trap };
+  }
+
+  test('of the real module is a WebAssembly.RuntimeError, and poisons the instance', () => {
+    const core = new Core();
+    let cause: unknown;
+    try {
+      core.x.queueGet(0xfffffff0, 0);
+    } catch (error) {
+      cause = error;
+    }
+    expect(cause).toBeInstanceOf(WebAssembly.RuntimeError);
+    const first = core.trapped(cause);
+    expect(first).toBeInstanceOf(CapstanError);
+    expect((first as CapstanError).code).toBe('POISONED');
+    expect((first as CapstanError).cause).toBe(cause);
+    expectError(() => core.x.memoryPages(), 'POISONED');
+  });
+
+  test.each([
+    ['a trap', () => new WebAssembly.RuntimeError('unreachable')],
+    ['a stack overflow', () => new RangeError('Maximum call stack size exceeded')],
+  ])('%s in a call of a queue is a typed error, and so is every later call', async (_name, makeError) => {
+    const queue = new WorkQueue();
+    queue.add('a');
+    const error = makeError();
+    sabotage(sharedCore(), 'queueAdd', error);
+    const poisoned = expectError(() => queue.add('b'), 'POISONED', /bug/);
+    expect(poisoned.cause).toBe(error);
+    for (const use of [() => queue.add('c'), () => queue.tryGet(), () => queue.len(), () => queue.done('a')]) {
+      expectError(use, 'POISONED');
+    }
+    await expectRejection(queue.get(), 'POISONED');
+    await expectRejection(queue.shutDownWithDrain(), 'POISONED');
+  });
+
+  test('a poisoned queue can be disposed of, and then says so', () => {
+    const queue = new WorkQueue();
+    queue.add('a');
+    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    expectError(() => queue.add('b'), 'POISONED');
+    queue.dispose();
+    queue.dispose();
+    expectError(() => queue.add('b'), 'DISPOSED');
+  });
+
+  test('new queues get another instance, old ones of other instances go on', () => {
+    const other = new Core();
+    const old = new WorkQueue();
+    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    expectError(() => old.add('a'), 'POISONED');
+    const queue = new WorkQueue();
+    queue.add('a');
+    expect(drain(queue)).toEqual(['a']);
+    expect(other.x.memoryPages()).toBeGreaterThan(0);
+    expectError(() => old.len(), 'POISONED');
+  });
+
+  test('a user function that throws is no trap: the instance stays', () => {
+    const core = sharedCore();
+    const problem = new Error('user');
+    const queue = new WorkQueue<object>({
+      key: () => {
+        throw problem;
+      },
+    });
+    expect(() => queue.add({})).toThrow();
+    expect(sharedCore()).toBe(core);
+    new WorkQueue().add('a');
+  });
+});
+
+describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
+  beforeEach(() => setKeyMode(mode));
+  afterEach(() => setKeyMode(undefined));
+
+  const pages = () => sharedCore().x.memoryPages();
+
+  test('a million distinct keys through one queue: the pages stay flat', () => {
+    const queue = new WorkQueue();
+    const cycle = (from: number, to: number) => {
+      for (let i = from; i < to; i++) {
+        queue.add(`team-${i % 200}/web-frontend-of-some-length-${i}`);
+        queue.done(queue.tryGet() as string);
+      }
+    };
+    cycle(0, 10_000);
+    const before = pages();
+    cycle(10_000, 1_000_000);
+    expect(pages()).toBe(before);
+    queue.dispose();
+  });
+
+  test('fresh requests, delays, failures and long keys: the pages stay flat', () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue<Request>({ clock, key: requestKey });
+    const limiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, { key: requestKey });
+    const churn = (rounds: number, tag: string) => {
+      for (let round = 0; round < rounds; round++) {
+        for (let i = 0; i < 200; i++) {
+          const request = { namespace: `ns-${i}`, name: `${tag}-${round}-${'x'.repeat(i * 20)}` };
+          limiter.when(request);
+          queue.addAfter(request, 1 + (i % 7));
+          queue.addAfter(request, 1);
+          limiter.forget(request);
+        }
+        clock.step(10);
+        expect(drain(queue)).toHaveLength(200);
+      }
+    };
+    churn(5, 'warm');
+    const before = pages();
+    churn(100, 'churn');
+    expect(pages()).toBe(before);
+    queue.dispose();
+  });
+
+  test('waits that are moved earlier again and again do not pile up', () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    const move = (rounds: number) => {
+      for (let i = 0; i < rounds; i++) {
+        for (let ms = 60; ms > 0; ms--) queue.addAfter(`key-${i % 10}`, ms);
+        if (i % 10 === 9) {
+          clock.step(1);
+          drain(queue);
+        }
+      }
+    };
+    move(100);
+    const before = pages();
+    move(10_000);
+    expect(pages()).toBe(before);
+    queue.dispose();
+  });
+
+  test('ten thousand queues made and disposed of, full: the pages stay flat', () => {
+    const one = (i: number) => {
+      const queue = new WorkQueue();
+      for (let k = 0; k < 300; k++) queue.add(`queue-${i}-key-${k}-${'x'.repeat(k)}`);
+      queue.dispose();
+    };
+    for (let i = 0; i < 20; i++) one(i);
+    const before = pages();
+    for (let i = 0; i < 1_000; i++) one(i);
+    expect(pages()).toBe(before);
+  });
+
+  test('queues that are forgotten without dispose give their memory back too', async () => {
+    const one = async (i: number) => {
+      const ref = (() => {
+        const queue = new WorkQueue();
+        for (let k = 0; k < 2_000; k++) queue.add(`queue-${i}-key-${k}`);
+        return new WeakRef(queue);
+      })();
+      expect(await isCollected(ref)).toBe(true);
+    };
+    for (let i = 0; i < 5; i++) await one(i);
+    const before = pages();
+    for (let i = 0; i < 30; i++) await one(i);
+    expect(pages()).toBeLessThanOrEqual(before + 8); // a registry's callbacks may lag by a queue or two
+  });
+
+  test('a forgotten queue leaves the metrics before its memory is given to others', async () => {
+    // The provider holds a source that reads the core. It must not read memory that belongs to another queue by now.
+    const metricsProvider = new PrometheusProvider();
+    const ref = (() => {
+      const queue = new WorkQueue({ name: 'forgotten', metricsProvider });
+      for (let k = 0; k < 500; k++) queue.add(`key-${k}`);
+      for (let k = 0; k < 100; k++) queue.tryGet();
+      return new WeakRef(queue);
+    })();
+    expect(metricsProvider.text()).toContain('workqueue_adds_total{name="forgotten"} 500');
+    expect(await isCollected(ref)).toBe(true);
+    const others = Array.from({ length: 20 }, () => new WorkQueue());
+    for (const other of others) for (let k = 0; k < 500; k++) other.add(`other-${k}`);
+    for (let turn = 0; turn < 50 && metricsProvider.text() !== ''; turn++) await settle(); // the registry's callback is a task
+    expect(metricsProvider.text()).toBe('');
+    for (const other of others) other.dispose();
+  });
+});
+
+describe('initCore', () => {
+  test('without a module it only loads; with one after first use, or with what is none, it is a typed error', () => {
+    initCore({});
+    initCore({});
+    expectError(() => initCore({ module: wrong({}) }), 'INVALID_ARGUMENT', /module/);
+    const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
+    expectError(() => initCore({ module: empty }), 'INVALID_ARGUMENT', /core\.wasm/);
+  });
+
+  test('this engine has string functions of its own, so the Wasm key table is tested as it is used', () => {
+    expect(hasNativeStrings()).toBe(true);
+  });
+});

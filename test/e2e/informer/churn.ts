@@ -1,0 +1,106 @@
+/**
+ * Random creations, patches and deletions on a fixed set of names, repeated until the server takes them: a write whose
+ * answer was lost may have happened, so every operation can be done twice.
+ */
+import type { Transport } from 'capstan/cache';
+import { eventually } from '../conditions.ts';
+import type { ResourceType } from '../same-answers/resources.ts';
+
+const WRITERS = 4;
+const SHARDS = 5;
+
+export class Churn {
+  readonly #transport: Transport;
+  readonly #path: string;
+  readonly #type: ResourceType;
+  readonly #random: () => number;
+  readonly #waiting: { at: number; resolve: () => void }[] = [];
+  #done = 0;
+
+  constructor(transport: Transport, type: ResourceType, namespace: string, seed: number) {
+    this.#transport = transport;
+    this.#type = type;
+    this.#path = `${type.prefix}/namespaces/${namespace}/${type.plural}`;
+    this.#random = mulberry32(seed);
+  }
+
+  /** Resolves when `operations` are done. Each writer has names of its own, so that it knows which of them exist. */
+  async run(operations: number, names: number): Promise<void> {
+    let left = operations;
+    const write = async (writer: number): Promise<void> => {
+      const live = new Set<string>();
+      while (left-- > 0) {
+        const name = `n${Math.floor((this.#random() * names) / WRITERS) * WRITERS + writer}`;
+        await this.#change(name, live);
+        this.#count();
+      }
+    };
+    await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+  }
+
+  /** Resolves when `count` operations are done in all. */
+  reached(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ at: count, resolve });
+      this.#count(0);
+    });
+  }
+
+  create(name: string): Promise<void> {
+    const labels = { shard: `s${Math.floor(this.#random() * SHARDS)}` };
+    const body = { apiVersion: this.#type.apiVersion, kind: this.#type.kind, metadata: { name, labels } };
+    return this.#send('POST', '', body, [201, 409]);
+  }
+
+  patch(name: string): Promise<void> {
+    const labels = { shard: `s${Math.floor(this.#random() * SHARDS)}`, n: String(Math.floor(this.#random() * 1e9)) };
+    return this.#send('PATCH', `/${name}`, { metadata: { labels } }, [200]);
+  }
+
+  delete(name: string): Promise<void> {
+    return this.#send('DELETE', `/${name}`, undefined, [200, 404]);
+  }
+
+  async #change(name: string, live: Set<string>): Promise<void> {
+    if (!live.has(name)) {
+      await this.create(name);
+      live.add(name);
+    } else if (this.#random() < 0.25) {
+      await this.delete(name);
+      live.delete(name);
+    } else {
+      await this.patch(name);
+    }
+  }
+
+  #count(by = 1): void {
+    this.#done += by;
+    for (const waiter of this.#waiting) if (this.#done >= waiter.at) waiter.resolve();
+  }
+
+  async #send(method: string, suffix: string, body: unknown, expected: readonly number[]): Promise<void> {
+    const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    await eventually(`${method} ${this.#path}${suffix}`, async () => {
+      const response = await this.#transport.request({
+        method,
+        path: this.#path + suffix,
+        headers: { 'content-type': contentType },
+        body: body === undefined ? undefined : JSON.stringify(body),
+      });
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of response.body) chunks.push(chunk);
+      return expected.includes(response.status) || `${response.status} ${Buffer.concat(chunks)}`;
+    });
+  }
+}
+
+/** A small seeded generator: a failed run can be repeated. */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * An event handler that keeps its own picture of the world from notifications alone, and writes down everything that a
+ * handler must never see: an addition of what is there, a change or deletion of what is not, a version that goes back.
+ */
+import {
+  DeletedFinalStateUnknown,
+  type KubeObject,
+  metaNamespaceKeyFunc,
+  type ResourceEventHandler,
+} from 'capstan/cache';
+
+export class Journal implements ResourceEventHandler<KubeObject> {
+  readonly violations: string[] = [];
+  readonly deleted: string[] = [];
+  readonly tombstones: string[] = [];
+  adds = 0;
+  updates = 0;
+  /** Updates to the same version: a relist repeats what did not change, as in client-go. */
+  repeats = 0;
+  readonly #live = new Map<string, string>();
+  /** Also of deleted objects: one made anew has a higher version. */
+  readonly #newest = new Map<string, bigint>();
+
+  onAdd(object: KubeObject): void {
+    const key = metaNamespaceKeyFunc(object);
+    if (this.#live.has(key)) this.violations.push(`${key} was added twice`);
+    this.adds++;
+    this.#see(key, object, false);
+  }
+
+  onUpdate(old: KubeObject, now: KubeObject): void {
+    const key = metaNamespaceKeyFunc(now);
+    const known = this.#live.get(key);
+    if (known === undefined) this.violations.push(`${key} was updated, but never added`);
+    if (known !== versionOf(old)) this.violations.push(`${key}: update from ${versionOf(old)}, last told was ${known}`);
+    const repeated = versionOf(old) === versionOf(now);
+    if (repeated) this.repeats++;
+    else this.updates++;
+    this.#see(key, now, repeated);
+  }
+
+  onDelete(object: KubeObject | DeletedFinalStateUnknown<KubeObject>): void {
+    const tombstone = object instanceof DeletedFinalStateUnknown;
+    const key = tombstone ? object.key : metaNamespaceKeyFunc(object);
+    const known = this.#live.get(key);
+    if (known === undefined) this.violations.push(`${key} was deleted, but not there`);
+    if (tombstone) {
+      this.tombstones.push(key);
+      const last = object.obj === undefined ? undefined : versionOf(object.obj);
+      if (last !== known) this.violations.push(`${key}: tombstone of ${last}, last told was ${known}`);
+    } else {
+      this.#see(key, object, false);
+    }
+    this.deleted.push(key);
+    this.#live.delete(key);
+  }
+
+  /** Key and version of what the notifications say is there. */
+  picture(): Map<string, string> {
+    return new Map(this.#live);
+  }
+
+  #see(key: string, object: KubeObject, mayRepeat: boolean): void {
+    const version = versionOf(object);
+    const newest = this.#newest.get(key) ?? -1n;
+    const goesOn = mayRepeat ? BigInt(version) >= newest : BigInt(version) > newest;
+    if (!goesOn) this.violations.push(`${key}: version ${version} after ${newest}`);
+    this.#newest.set(key, BigInt(version));
+    this.#live.set(key, version);
+  }
+}
+
+export function versionOf(object: KubeObject): string {
+  return object.metadata?.resourceVersion ?? '';
+}
+
+/** Key and version of every object, to compare two views of a collection. */
+export function pictureOf(objects: Iterable<KubeObject>): Map<string, string> {
+  return new Map([...objects].map((object) => [metaNamespaceKeyFunc(object), versionOf(object)]));
+}

@@ -1,0 +1,107 @@
+/** bindings/index-map.ts: index values and the slots listed under them, against the model and at the limits of memory. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Core } from '../bindings/core.ts';
+import { CapstanError } from '../bindings/errors.ts';
+import { IndexMap } from '../bindings/index-map.ts';
+import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { Random, testSeed } from './random.ts';
+import { ModelIndexMap } from './reference.ts';
+import { distinctKeys } from './workqueue/cases/hostile.ts';
+
+const seed = testSeed();
+console.log(`test/index-map.test.ts: CAPSTAN_SEED=${seed}`);
+
+const modes: readonly KeyMode[] = ['wasm', 'js'];
+
+describe.each(modes)('IndexMap, values in %s', (mode) => {
+  beforeEach(() => setKeyMode(mode));
+  afterEach(() => setKeyMode(undefined));
+
+  const slots = (index: IndexMap, value: string) => [...index.slots(value)].sort((a, b) => a - b);
+
+  test('a slot is listed under its values and no others, each once', () => {
+    const index = new IndexMap(new Core());
+    index.set(3, ['a', 'b', 'a']);
+    index.set(1, ['b']);
+    expect([slots(index, 'a'), slots(index, 'b'), slots(index, 'c')]).toEqual([[3], [1, 3], []]);
+    index.set(3, ['c']);
+    expect([slots(index, 'a'), slots(index, 'b'), slots(index, 'c')]).toEqual([[], [1], [3]]);
+    index.clear(1);
+    expect(index.values()).toEqual(['c']);
+    index.clear(1);
+    index.clear(7_000);
+    expect(index.values()).toEqual(['c']);
+  });
+
+  test('hostile values stay apart', () => {
+    const index = new IndexMap(new Core());
+    for (const [slot, value] of distinctKeys.entries()) index.set(slot, [value]);
+    for (const [slot, value] of distinctKeys.entries()) expect(slots(index, value)).toEqual([slot]);
+    expect([...index.values()].sort()).toEqual([...distinctKeys].sort());
+  });
+
+  test('values that nothing has any more are gone, and the memory with them', () => {
+    const core = new Core();
+    const index = new IndexMap(core);
+    const churn = (from: number, to: number) => {
+      for (let i = from; i < to; i++) index.set(i % 100, [`value-${i}`, `other-${i}-${'x'.repeat(i % 90)}`]);
+    };
+    churn(0, 2_000);
+    const pages = core.x.memoryPages();
+    churn(2_000, 100_000);
+    expect(core.x.memoryPages()).toBe(pages);
+    expect(index.values()).toHaveLength(200);
+  });
+
+  test('fifty thousand random changes agree with the model', () => {
+    const random = new Random(seed);
+    const index = new IndexMap(new Core());
+    const model = new ModelIndexMap();
+    const pool = [...distinctKeys, ...Array.from({ length: 30 }, (_, i) => `node-${i}`)];
+    for (let i = 0; i < 50_000; i++) {
+      const slot = random.int(random.chance(0.05) ? 5_000 : 60);
+      if (random.chance(0.2)) {
+        index.clear(slot);
+        model.clear(slot);
+      } else {
+        const values = Array.from({ length: random.int(random.chance(0.02) ? 40 : 4) }, () => random.pick(pool));
+        index.set(slot, values);
+        model.set(slot, values);
+      }
+      if (i % 50 === 0) {
+        const value = random.pick(pool);
+        expect(slots(index, value), `seed ${seed}, change ${i}`).toEqual(model.slots(value));
+      }
+      if (i % 5_000 === 0) expect([...index.values()].sort(), `seed ${seed}, change ${i}`).toEqual(model.values());
+    }
+    for (const value of pool) expect(slots(index, value), `seed ${seed}`).toEqual(model.slots(value));
+  });
+
+  test('a change that is refused memory has not happened', () => {
+    const random = new Random(seed ^ 0x1dea);
+    const core = new Core();
+    const index = new IndexMap(core);
+    const model = new ModelIndexMap();
+    let refused = 0;
+    for (let i = 0; i < 4_000; i++) {
+      if (i % 100 === 0) core.x.memoryLimit(random.chance(0.7) ? core.x.memoryPages() : 65_536);
+      const slot = random.int(3_000);
+      const values = Array.from(
+        { length: random.int(5) },
+        () => `${random.int(2_000)}-${'v'.repeat(random.int(2_000))}`,
+      );
+      try {
+        index.set(slot, values);
+        model.set(slot, values);
+      } catch (error) {
+        expect(error).toBeInstanceOf(CapstanError);
+        expect((error as CapstanError).code).toBe('OUT_OF_MEMORY');
+        refused++;
+      }
+    }
+    core.x.memoryLimit(65_536);
+    expect(refused).toBeGreaterThan(10);
+    expect([...index.values()].sort(), `seed ${seed}`).toEqual(model.values());
+    for (const value of model.values()) expect(slots(index, value), `seed ${seed}`).toEqual(model.slots(value));
+  });
+});
