@@ -84,7 +84,8 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     const model = new ModelIndexMap();
     let refused = 0;
     for (let i = 0; i < 4_000; i++) {
-      if (i % 100 === 0) core.x.memoryLimit(random.chance(0.7) ? core.x.memoryPages() : 65_536);
+      if (i % 100 === 0)
+        core.x.memoryLimit(core.x.memoryPages() + (i > 0 && random.chance(0.3) ? 1 + random.int(2) : 0));
       const slot = random.int(3_000);
       const values = Array.from(
         { length: random.int(5) },

@@ -16,9 +16,9 @@ export interface KubeObject {
  * may be older than the deleted one, or `undefined`.
  *
  * @example
- * onDelete(object) {
- *   queue.add(deletionHandlingMetaNamespaceKeyFunc(object));
- * }
+ * informer.addEventHandler({
+ *   onDelete: (object) => queue.add(deletionHandlingMetaNamespaceKeyFunc(object)),
+ * });
  */
 export class DeletedFinalStateUnknown<T> {
   readonly key: string;

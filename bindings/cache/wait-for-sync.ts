@@ -19,7 +19,7 @@ const POLL_MS = 100;
  *
  * @throws CapstanError INVALID_ARGUMENT for an argument without `hasSynced`
  * @example
- * if (!(await waitForCacheSync({ signal: AbortSignal.timeout(30_000) }, pods, nodes))) throw new Error('no cache');
+ * if (!(await waitForCacheSync({ signal: AbortSignal.timeout(30_000) }, pods, deployments))) throw new Error('no cache');
  */
 export async function waitForCacheSync(
   options: { signal?: AbortSignal; clock?: Clock },

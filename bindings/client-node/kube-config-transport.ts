@@ -52,7 +52,6 @@ export function kubeConfigTransport(config: KubeConfig | KubeConfigLike): Transp
 
 async function readDestination(config: KubeConfigLike): Promise<Destination> {
   const { url, proxied } = clusterOf(config);
-  // client-node's token file authenticator writes into `headers` without looking whether they exist.
   const options: RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string> } = { headers: {} };
   try {
     await config.applyToHTTPSOptions(options);

@@ -8,6 +8,7 @@
  */
 import { SharedIndexInformer } from '../cache/informer.ts';
 import { ListWatch } from '../cache/list-watch.ts';
+import type { Registration, ResourceEventHandler } from '../cache/processor.ts';
 import type { Resource } from '../cache/resource.ts';
 import type { Transport } from '../cache/transport.ts';
 import { TimeSlice } from '../cache/wait.ts';
@@ -23,7 +24,7 @@ import {
   RateLimitingQueue,
 } from '../workqueue/index.ts';
 import { enqueueRequestForObject, enqueueRequestForOwner } from './handler.ts';
-import { type Outcome, outcomeOf, outcomeOfError, type Reconcile } from './reconcile.ts';
+import { type CachedGet, type Outcome, outcomeOf, outcomeOfError, type Reconcile } from './reconcile.ts';
 
 export interface ControllerOptions<T extends object> {
   /** In messages and metrics; by default the kind in lower case. */
@@ -136,9 +137,9 @@ function checked<T extends object>(options: ControllerOptions<T>): Settings<T> {
 class ReconcileLoop<T extends object> implements Controller {
   readonly #options: Settings<T>;
   readonly #queue: RateLimitingQueue<Request>;
-  readonly #informer: SharedIndexInformer<T, string>;
-  readonly #owned: SharedIndexInformer<never, string>[];
-  readonly #synced: { hasSynced(): boolean }[];
+  /** Each watched resource and its cache; `for` comes first. */
+  readonly #caches = new Map<Resource<never, string>, SharedIndexInformer<never, string>>();
+  readonly #synced: { resource: Resource<never, string>; registration: Registration }[] = [];
   readonly #stop = new AbortController();
   readonly #slice: TimeSlice;
   /** One for each running reconcile. */
@@ -146,7 +147,7 @@ class ReconcileLoop<T extends object> implements Controller {
   #running: Promise<void> | undefined;
 
   constructor(options: Settings<T>) {
-    const { transport, clock, namespace, name, metricsProvider } = options;
+    const { clock, namespace, name, metricsProvider } = options;
     const limiter =
       options.rateLimiter ??
       new ItemExponentialFailureRateLimiter<Request>(BACKOFF_MS.base, BACKOFF_MS.max, { key: requestKey });
@@ -155,15 +156,21 @@ class ReconcileLoop<T extends object> implements Controller {
     this.#queue = new RateLimitingQueue<Request>(limiter, { name, clock, key: requestKey, metricsProvider });
     const enqueue = (request: Request): void => this.#queue.add(request);
 
-    this.#informer = new SharedIndexInformer(new ListWatch(transport, options.for, { namespace }), { clock });
-    this.#synced = [this.#informer.addEventHandler(enqueueRequestForObject(enqueue))];
-    const handler = enqueueRequestForOwner(options.for, enqueue, { onlyController: true });
-    this.#owned = options.owns.map((resource) => {
-      const where = resource.namespaced ? { namespace } : {};
-      const informer = new SharedIndexInformer(new ListWatch(transport, resource, where), { clock });
-      this.#synced.push(informer.addEventHandler(handler));
-      return informer;
-    });
+    this.#watch(options.for, namespace, enqueueRequestForObject(enqueue));
+    const ofOwner = enqueueRequestForOwner(options.for, enqueue, { onlyController: true });
+    for (const resource of options.owns) this.#watch(resource, resource.namespaced ? namespace : undefined, ofOwner);
+  }
+
+  #watch(
+    resource: Resource<never, string>,
+    namespace: string | undefined,
+    handler: ResourceEventHandler<object>,
+  ): void {
+    const { transport, clock } = this.#options;
+    const shared = this.#caches.get(resource);
+    const informer = shared ?? new SharedIndexInformer(new ListWatch(transport, resource, { namespace }), { clock });
+    this.#caches.set(resource, informer);
+    this.#synced.push({ resource, registration: informer.addEventHandler(handler) });
   }
 
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
@@ -196,8 +203,7 @@ class ReconcileLoop<T extends object> implements Controller {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop;
-    const informers = [this.#informer, ...this.#owned];
-    const watching = Promise.all(informers.map((informer) => informer.run({ signal })));
+    const watching = Promise.all([...this.#caches.values()].map((informer) => informer.run({ signal })));
     watching.catch(() => this.#end()); // a cache that no longer follows its resource must not be reconciled from
     try {
       if (await this.#cachesSynced()) {
@@ -218,14 +224,13 @@ class ReconcileLoop<T extends object> implements Controller {
     const expired = new AbortController();
     const timer = clock.setTimer(() => expired.abort(), cacheSyncTimeout);
     const signal = AbortSignal.any([this.#stop.signal, expired.signal]);
-    const synced = await waitForCacheSync({ signal, clock }, ...this.#synced);
+    const synced = await waitForCacheSync({ signal, clock }, ...this.#synced.map(({ registration }) => registration));
     clock.clearTimer(timer);
     if (this.#stop.signal.aborted) return false;
     if (synced) return true;
-    const resources = [this.#options.for, ...this.#options.owns];
-    const missing = resources
-      .filter((_, i) => !this.#synced[i]?.hasSynced())
-      .map(({ plural, group }) => (group === '' ? plural : `${plural}.${group}`));
+    const missing = this.#synced
+      .filter(({ registration }) => !registration.hasSynced())
+      .map(({ resource: { plural, group } }) => (group === '' ? plural : `${plural}.${group}`));
     throw new CapstanError(
       'CACHE_SYNC_TIMEOUT',
       `the controller "${name}" waited ${cacheSyncTimeout} ms for its caches, and these did not fill: ${missing.join(', ')}. ` +
@@ -259,7 +264,7 @@ class ReconcileLoop<T extends object> implements Controller {
         : clock.setTimer(() => call.abort(this.#timeout(request, reconciliationTimeout)), reconciliationTimeout);
     try {
       const attempt = this.#queue.numRequeues(request) + 1;
-      return outcomeOf(await reconcile(request, { signal: call.signal, attempt, get: this.#get }));
+      return outcomeOf(await reconcile(request, { signal: call.signal, attempt, get: this.#get as CachedGet<T> }));
     } catch (error) {
       return outcomeOfError(error);
     } finally {
@@ -317,9 +322,11 @@ class ReconcileLoop<T extends object> implements Controller {
     return new CapstanError('TIMEOUT', `the reconcile of ${requestKey(request)} has not ended within ${ms} ms`);
   }
 
-  readonly #get = (request: Request): T | undefined => {
+  readonly #get = <O extends object>(request: Request, resource?: Resource<O, string>): O | undefined => {
+    const informer = this.#caches.get(resource ?? this.#options.for);
+    if (informer === undefined) throw invalid('resource', `a resource that "${this.#options.name}" watches`, resource);
     const { namespace, name } = request;
-    return this.#informer.getIndexer().getByKey(namespace === '' ? name : `${namespace}/${name}`);
+    return informer.getIndexer().getByKey(namespace === '' ? name : `${namespace}/${name}`);
   };
 }
 

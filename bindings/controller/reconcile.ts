@@ -2,6 +2,7 @@
  * What a reconcile function is given, what it may answer, and what each answer means for its request. Exactly one
  * outcome per call: controller-runtime, pkg/internal/controller/controller.go reconcileHandler.
  */
+import type { Resource } from '../cache/resource.ts';
 import { CapstanError, invalid } from '../errors.ts';
 import type { Request } from '../request.ts';
 
@@ -22,8 +23,19 @@ export interface ReconcileContext<T> {
   readonly signal: AbortSignal;
   /** 1 for the first try, one more after each failure or `requeue` until one succeeds: the limiter's count and one. */
   readonly attempt: number;
-  /** The object from the cache, read-only, or `undefined`: it is gone. The cache may lag behind your own writes. */
-  get(request: Request): T | undefined;
+  readonly get: CachedGet<T>;
+}
+
+/**
+ * Reads from the controller's caches: an object of `for`, or of the given resource in `owns`. `undefined`: there is none.
+ * Objects are read-only, and a cache may lag behind the server, your own writes included; whatever it missed leads to
+ * another reconcile.
+ *
+ * @throws CapstanError INVALID_ARGUMENT for a resource that the controller does not watch
+ */
+export interface CachedGet<T> {
+  (request: Request): T | undefined;
+  <O extends object>(request: Request, owned: Resource<O, string>): O | undefined;
 }
 
 /** Makes the world match one object. What it throws or rejects with is a failure of this request alone. */

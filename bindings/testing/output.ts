@@ -3,6 +3,7 @@
  * writes need not know of that fault, and nobody else touches a ServerResponse.
  */
 import type { ServerResponse } from 'node:http';
+import { macrotask } from '../clock.ts';
 
 export class Output {
   readonly #response: ServerResponse;
@@ -83,9 +84,15 @@ export class Output {
     this.#response.socket?.resetAndDestroy();
   }
 
-  /** What was written still arrives; the end that the protocol asks for does not. */
+  /**
+   * What was written still arrives; the end that the protocol asks for does not. The cut comes some turns later, as a
+   * network's would: node's HTTP client throws away what nobody has read yet when the connection breaks.
+   */
   #breakOff(): void {
     this.#cut = true;
-    this.#response.socket?.destroySoon();
+    const { socket } = this.#response;
+    void macrotask()
+      .then(macrotask)
+      .then(() => socket?.destroySoon());
   }
 }

@@ -39,10 +39,16 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
    */
   addAfter(item: T, ms: number): void {
     if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('ms', 'a number of milliseconds', ms);
-    if (this.inner instanceof DelayingQueue) return this.inner.addAfter(item, ms);
-    if (this.shuttingDown()) return this.add(item); // which drops it, unless the queue is disposed of
-    this.#retries?.inc();
-    if (ms <= 0) return this.add(item);
+    if (this.inner instanceof DelayingQueue) {
+      this.inner.addAfter(item, ms);
+      return;
+    }
+    const ending = this.shuttingDown();
+    if (!ending) this.#retries?.inc();
+    if (ending || ms <= 0) {
+      this.add(item); // which drops it at the end, and says so when the queue is disposed of
+      return;
+    }
     const at = this.clock.now() + ms;
     let code: number;
     try {

@@ -211,7 +211,7 @@ export class MaxOfRateLimiter<T = string> implements RateLimiter<T> {
   readonly #limiters: readonly RateLimiter<T>[];
 
   constructor(...limiters: RateLimiter<T>[]) {
-    limiters.forEach((limiter, i) => checkLimiter(`limiters[${i}]`, limiter));
+    for (const [i, limiter] of limiters.entries()) checkLimiter(`limiters[${i}]`, limiter);
     this.#limiters = limiters;
   }
 

@@ -190,7 +190,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   }
 
   #labels(queue: string, metric: string): string {
-    const value = escape(queue);
+    const value = escapeLabel(queue);
     if (this.#flavor === 'client-go') return `name="${value}"`;
     const priority = metric === 'depth' ? ',priority=""' : ''; // filled by queues that have priorities
     return `controller="${value}",name="${value}"${priority}`;
@@ -224,6 +224,6 @@ function show(value: number): string {
   return String(value);
 }
 
-function escape(label: string): string {
+function escapeLabel(label: string): string {
   return label.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));
 }

@@ -135,8 +135,14 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * handed out again after done(). After shutDown(): dropped silently, as in client-go.
    */
   add(item: T): void {
-    if (this.inner !== undefined) return this.inner.add(item);
-    if (this.stopped) return this.#checkAlive();
+    if (this.inner !== undefined) {
+      this.inner.add(item);
+      return;
+    }
+    if (this.stopped) {
+      this.#checkAlive();
+      return;
+    }
     const now = this.#now();
     let code: number;
     try {
@@ -199,7 +205,10 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /** Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not being processed: no effect. */
   done(item: T): void {
-    if (this.inner !== undefined) return this.inner.done(item);
+    if (this.inner !== undefined) {
+      this.inner.done(item);
+      return;
+    }
     const now = this.#now();
     let slot: number;
     let outcome: number;

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
-import { ApiServer } from 'capstan/testing';
 import { Api, isConflict, pathOf } from '../website/api.ts';
 import { Website, type WebsiteObject, websiteCRD } from '../website/resources.ts';
 import { CuttingTransport } from './cutting-transport.ts';
+import { EmbeddedServer } from './embedded-server.ts';
 import type { DemoOptions } from './options.ts';
 
 export interface Cluster {
@@ -16,7 +16,7 @@ export interface Cluster {
   /** Whether Deployments would start Pods if they were not paused. */
   paused: boolean;
   /** The embedded server, which can be told to fail. */
-  server: ApiServer | undefined;
+  server: EmbeddedServer | undefined;
   controllerTransport: Transport;
   /** Ends every connection of the controller. */
   disconnect(): void;
@@ -37,9 +37,9 @@ export async function connect(options: DemoOptions, signal: AbortSignal): Promis
 }
 
 async function embedded(): Promise<Cluster> {
-  const server = await ApiServer.start();
-  const transport = server.transport();
-  const controllerTransport = server.transport();
+  const server = await EmbeddedServer.start();
+  const transport = httpTransport(server.url);
+  const controllerTransport = httpTransport(server.url);
   const api = new Api(transport);
   await api.create(crdPath, websiteCRD);
   return {
@@ -66,7 +66,7 @@ async function real(transport: Transport, url: string, options: DemoOptions, sig
   const clean = async (): Promise<void> => {
     await removeWebsites(api, namespace);
     await api.delete(`/api/v1/namespaces/${namespace}`);
-    if (createdCRD) await api.delete(`${crdPath}/${websiteCRD.metadata.name}`);
+    if (createdCRD) await removeCRD(api);
     await transport.close?.();
   };
   try {
@@ -123,7 +123,14 @@ async function installCRD(api: Api, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** Also when no controller is there to let them go: their finalizers would hold the namespace and the definition for ever. */
+/** The server deletes it in its own time: first whatever is left of its objects. */
+async function removeCRD(api: Api): Promise<void> {
+  const path = `${crdPath}/${websiteCRD.metadata.name}`;
+  await api.delete(path);
+  for (let tries = 0; tries < 100 && (await api.get(path)) !== undefined; tries++) await sleep(100);
+}
+
+/** For a controller that did not come to it: their finalizers would hold the namespace and the definition for ever. */
 async function removeWebsites(api: Api, namespace: string): Promise<void> {
   for (const { metadata } of await api.list<WebsiteObject>(pathOf(Website, namespace)).catch(() => [])) {
     const path = pathOf(Website, namespace, metadata.name);

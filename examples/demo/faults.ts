@@ -52,21 +52,21 @@ export class Faults {
     const { server } = this.#cluster;
     const plan: Event[] = [];
     for (let at = 500; at < ms; at += DISCONNECT_EVERY_MS) {
-      plan.push({ at, name: 'disconnects', run: () => this.#cluster.disconnect() });
+      plan.push({ at, name: 'all connections cut', run: () => this.#cluster.disconnect() });
     }
     if (server !== undefined) {
       for (let at = 300; at < ms; at += REQUEST_FAULTS_EVERY_MS) plan.push(this.#requestFault(at));
       const each = [
-        { name: 'expired histories', run: () => server.expireHistory() },
+        { name: 'history expired', run: () => server.expireHistory() },
         {
-          name: 'watches answered 500',
+          name: 'watch answered 500',
           run: () => this.#onWatch(Deployment.plural, { do: 'status', status: 500 }),
         },
         {
-          name: 'watches that send garbage',
+          name: 'watch sent garbage',
           run: () => this.#onWatch(Service.plural, { do: 'garbage', bytes: '{"type":"MODIFIED",oops' }),
         },
-        { name: 'restarts of the server', run: () => this.#restart() },
+        { name: 'server restarted', run: () => this.#restart() },
       ];
       each.forEach(({ name, run }, i) => {
         const at = (ms * (2 * i + 1)) / (2 * each.length + 1);
@@ -102,7 +102,7 @@ export class Faults {
       ['requests answered 409', { do: 'status', status: 409 }],
       ['requests throttled with 429', { do: 'status', status: 429, retryAfter: 1 }],
       ['requests reset', { do: 'reset' }],
-      ['answers cut after the work was done', { do: 'drop', afterBytes: 10 }],
+      ['answers cut, the work done', { do: 'drop', afterBytes: 10 }],
       ['requests delayed', { do: 'delay', ms: 100 }],
     ]);
     return { at, name, run: () => this.#inject({ ...fault, verb, times }) };

@@ -14,7 +14,7 @@ import { FAILURE_RATE, Measurements } from './measurements.ts';
 import { type DemoOptions, parseOptions, USAGE, UsageError } from './options.ts';
 import { type Output, Progress, type Scene, whole } from './progress.ts';
 import { Random } from './random.ts';
-import { reportOf, summaryOf } from './report.ts';
+import { reportOf, type Summary, summaryOf } from './report.ts';
 import { type Verdict, verify } from './verifier.ts';
 
 /** How long the controller may take after the churn, and how long a clean end may. */
@@ -105,8 +105,8 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     return scene;
   });
   progress.start();
-  let verdict: Verdict | undefined;
-  let durationMs: number;
+  let summary: Summary;
+  let report: string;
   try {
     await churn.fill(ending);
     churnStart = performance.now();
@@ -118,8 +118,17 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     measurements.stopFailing();
     await churn.rest();
     await churn.fill(ending);
-    verdict = await converge(cluster, churn, measurements, ending);
-    durationMs = performance.now() - start;
+    const verdict = await converge(cluster, churn, measurements, ending);
+    // Now and not later: cleaning up deletes what was counted.
+    const finished = {
+      churn,
+      measurements,
+      faults: faults.counts,
+      verdict: signal.aborted ? undefined : verdict,
+      durationMs: performance.now() - start,
+    };
+    summary = summaryOf(finished);
+    report = reportOf(finished);
   } finally {
     faults.end();
     progress.stop();
@@ -130,15 +139,7 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   }
   if (failure !== undefined) throw failure;
 
-  const finished = {
-    churn,
-    measurements,
-    faults: faults.counts,
-    verdict: signal.aborted ? undefined : verdict,
-    durationMs,
-  };
-  const summary = summaryOf(finished);
-  out.write(reportOf(finished));
+  out.write(report);
   if (!summary.ok && !signal.aborted) out.write(mostFrequent(reported));
   if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`);
   if (signal.aborted) return INTERRUPTED;

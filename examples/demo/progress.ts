@@ -115,7 +115,7 @@ const label = (text: string) => text.padEnd(12);
 const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
 
 function latest(faults: ReadonlyMap<string, number>): string {
-  return faults.size === 0 ? '' : `: ${[...faults].map(([name, count]) => `${count} ${name}`).join(', ')}`;
+  return faults.size === 0 ? '' : `: ${[...faults].map(([name, count]) => `${count} × ${name}`).join(', ')}`;
 }
 
 function bar(done: number | undefined): string {

@@ -61,7 +61,7 @@ export function reportOf(run: Run): string {
     ),
     row('event → reconcile', `${percentiles(event)}   from the queue's add to the start`),
     row('write → reconcile', `${percentiles(write)}   through server, watch, cache and queue, outages included`),
-    ...[...faults].map(([name, count], i) => row(i === 0 ? 'faults' : '', `${count} ${name}`)),
+    ...[...faults].map(([name, count], i) => row(i === 0 ? 'faults' : '', `${count} × ${name}`)),
     '',
     'What was proven',
   ];

@@ -49,7 +49,9 @@ export async function verify(
     ['Deployment', deployments],
     ['Service', services],
   ] as const) {
-    for (const key of children.keys()) if (!expected.has(key)) problems.set(key, `is gone, but its ${kind} is not`);
+    for (const key of children.keys()) {
+      if (!expected.has(key) && !problems.has(key)) problems.set(key, `is gone, but its ${kind} is not`);
+    }
   }
   return { problems, websites: websites.size, deployments: deployments.size, services: services.size };
 }

@@ -5,7 +5,7 @@
  * The reconcile function is level-triggered. It never asks what happened, only what should be and what is; doing nothing
  * twice, or a whole reconcile again after a failure half-way, ends in the same place.
  */
-import type { Transport } from 'capstan/cache';
+import type { Resource, Transport } from 'capstan/cache';
 import {
   type ControllerOptions,
   createController,
@@ -21,6 +21,7 @@ import { type ChildObject, Deployment, Service, Website, type WebsiteObject } fr
 export const FINALIZER = 'demo.capstan.dev/children';
 
 type Reconcile = ControllerOptions<WebsiteObject>['reconcile'];
+type Context = ReconcileContext<WebsiteObject>;
 type Options = Partial<Omit<ControllerOptions<WebsiteObject>, 'transport' | 'for' | 'owns' | 'reconcile'>>;
 
 /** Ready to `run`. `wrap` may put something around the reconcile function, such as a measurement. */
@@ -46,7 +47,7 @@ export function reconcileWebsites(api: Api): Reconcile {
     const website = context.get(request);
     if (website === undefined) return undefined; // gone, and its children went before it
     try {
-      if (website.metadata.deletionTimestamp === undefined) await keep(api, website, context.signal);
+      if (website.metadata.deletionTimestamp === undefined) await keep(api, website, context);
       else await release(api, website, context.signal);
       return undefined;
     } catch (error) {
@@ -56,13 +57,13 @@ export function reconcileWebsites(api: Api): Reconcile {
 }
 
 /** Brings children and status to what the spec says. */
-async function keep(api: Api, cached: WebsiteObject, signal: AbortSignal): Promise<void> {
+async function keep(api: Api, cached: WebsiteObject, { get, signal }: Context): Promise<void> {
   if (!Number.isInteger(cached.spec?.replicas)) throw new TerminalError('spec.replicas is not an integer'); // until it changes
   const website = await withFinalizer(api, cached, signal);
-  await ensure(api, pathOf(Deployment, website.metadata.namespace), deploymentOf(website), signal);
-  await ensure(api, pathOf(Service, website.metadata.namespace), serviceOf(website), signal);
-
   const { name, namespace, generation } = website.metadata;
+  await ensure(api, Deployment, deploymentOf(website), get({ namespace, name }, Deployment), signal);
+  await ensure(api, Service, serviceOf(website), get({ namespace, name }, Service), signal);
+
   const status = { observedGeneration: generation, address: `${name}.${namespace}.svc:${website.spec.port}` };
   if (!matches(website.status, status)) await api.patch(pathOf(Website, namespace, name, 'status'), { status }, signal);
 }
@@ -85,12 +86,20 @@ async function release(api: Api, website: WebsiteObject, signal: AbortSignal): P
   await api.patch(pathOf(Website, namespace, name), { metadata }, signal);
 }
 
-/** Creates the child, or corrects what differs. What the server has beyond `desired` (defaults, status) is left alone. */
-async function ensure(api: Api, collection: string, desired: ChildObject, signal: AbortSignal): Promise<void> {
-  const path = `${collection}/${desired.metadata.name}`;
-  const found = await api.get<ChildObject>(path, signal);
-  if (found === undefined) await api.create(collection, desired, signal);
-  else if (!matches(found, desired)) await api.patch(path, desired, signal);
+/**
+ * Creates the child, or corrects what differs. What the server has beyond `desired` (defaults, status) is left alone. The
+ * cached child may be out of date; then its news will come and lead here again.
+ */
+async function ensure(
+  api: Api,
+  resource: Resource<ChildObject>,
+  desired: ChildObject,
+  cached: ChildObject | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name } = desired.metadata;
+  if (cached === undefined) await api.create(pathOf(resource, namespace), desired, signal);
+  else if (!matches(cached, desired)) await api.patch(pathOf(resource, namespace, name), desired, signal);
 }
 
 /** Whether `actual` has everything that `desired` has, and not what is null there. Arrays are equal in length. */
@@ -103,7 +112,7 @@ export function matches(actual: unknown, desired: unknown): boolean {
 }
 
 /** The cache may lag behind the server. That is no failure: the news is on its way, or comes with the next try. */
-function staleOrThrow(error: unknown, request: Request, { get }: ReconcileContext<WebsiteObject>): Result {
+function staleOrThrow(error: unknown, request: Request, { get }: Context): Result {
   if (isConflict(error)) return { requeue: true }; // changed, or created already, by a try whose answer was lost
   if (isNotFound(error) && get(request) === undefined) return {}; // deleted meanwhile
   throw error;

@@ -251,6 +251,16 @@ describe('a re-used connection that the server closed', () => {
     expect(server.sockets).toHaveLength(2);
   });
 
+  test('costs no more than that when every idle connection was closed, as after a restart of the server', async () => {
+    // Story: a second try that takes another connection from the pool meets the next dead one, and gives up.
+    const { server, transport } = await start(closesWhenReused());
+    const first = await Promise.all([get(transport), get(transport), get(transport)]);
+    for (const { body } of first) await text(body);
+    expect(server.sockets).toHaveLength(3);
+    expect(await text((await get(transport)).body)).toBe('ok');
+    expect(server.sockets).toHaveLength(4);
+  });
+
   test('fails a POST with kind reset: it may have been done', async () => {
     const { server, transport } = await start(closesWhenReused());
     const post = () => transport.request({ method: 'POST', path: '/', body: '{}' });

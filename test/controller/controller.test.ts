@@ -228,16 +228,26 @@ describe('the start', () => {
   });
 
   test('reconciles nothing before the handlers have seen the whole initial list', async () => {
-    const inCache: number[] = [];
-    const { cluster, clock, calls, start } = setup(
-      (_, { get }) =>
-        void inCache.push([...Array(600).keys()].filter((i) => get({ namespace: 'default', name: `w${i}` })).length),
-    );
-    for (let i = 0; i < 600; i++) cluster.put('widgets', widget(`w${i}`));
+    // A clock that moves with each look at it: every delivery of the handlers is then a time slice of its own.
+    const clock = new FakeClock();
+    let now = 0;
+    clock.now = () => ++now;
+    let queued = 0;
+    const ignored = { inc: () => undefined, dec: () => undefined, set: () => undefined, observe: () => undefined };
+    const metricsProvider: MetricsProvider = {
+      newDepthMetric: () => ignored,
+      newAddsMetric: () => ({ inc: () => void queued++ }),
+      newLatencyMetric: () => ignored,
+      newWorkDurationMetric: () => ignored,
+      newUnfinishedWorkSecondsMetric: () => ignored,
+      newLongestRunningProcessorSecondsMetric: () => ignored,
+      newRetriesMetric: () => ignored,
+    };
+    const first = Promise.withResolvers<number>();
+    const { cluster, start } = setup(() => first.resolve(queued), { clock, metricsProvider });
+    for (let i = 0; i < 100; i++) cluster.put('widgets', widget(`w${i}`));
     void start();
-    await clock.settle();
-    expect(calls).toHaveLength(600);
-    expect(new Set(inCache)).toEqual(new Set([600]));
+    expect(await first.promise).toBe(100);
   });
 
   test('gives up after cacheSyncTimeout with an error that names what is missing, and leaves nothing running', async () => {

@@ -18,6 +18,7 @@ import { Leash, Program } from './program.ts';
 
 const START_MS = 90_000;
 const START_ATTEMPTS = 3;
+const PROBE_MS = 5000;
 
 export class ControlPlane {
   /** `https://127.0.0.1:<port>`; stays the same over restarts. */
@@ -129,7 +130,7 @@ export class ControlPlane {
     );
     this.#etcd = etcd;
     await this.#ready(etcd, async () => {
-      const { status } = await fetch(`${client}/health`);
+      const { status } = await fetch(`${client}/health`, { signal: AbortSignal.timeout(PROBE_MS) });
       return status === 200 || `status ${status}`;
     });
   }
@@ -190,7 +191,7 @@ export class ControlPlane {
       cert: this.#keys.admin.cert,
       key: this.#keys.admin.key,
       agent: false,
-      timeout: 5000,
+      timeout: PROBE_MS,
     });
     call.on('timeout', () => call.destroy(new Error('no answer')));
     call.end();
@@ -202,7 +203,11 @@ export class ControlPlane {
   /** etcd's JSON gateway: its own protocol is gRPC. */
   async #etcdCall(method: string, body: object): Promise<unknown> {
     const url = `http://127.0.0.1:${this.#ports.etcd}/v3/${method}`;
-    const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+    const response = await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(PROBE_MS),
+    });
     const text = await response.text();
     if (response.status !== 200) throw new Error(`etcd ${method}: ${response.status} ${text}`);
     return JSON.parse(text);

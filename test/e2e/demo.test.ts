@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 afterEach(({ task }) => {
-  if (task.result?.state === 'fail') plane.keepLogs();
+  if (task.result?.state === 'fail') plane?.keepLogs();
 });
 
 interface Website {
@@ -84,6 +84,7 @@ test(
       .trimEnd()
       .split('\n')
       .findLast((line) => line.startsWith('{'));
+    console.log(`demo on a real server: ${summary}`);
     expect(exit, demo.tail(60)).toBe(0);
     expect(JSON.parse(summary ?? 'null'), demo.tail(60)).toMatchObject({ ok: true, lost: 0, overlapped: 0 });
     expect(JSON.parse(summary ?? 'null').reconciles).toBeGreaterThan(OBJECTS);

@@ -198,7 +198,6 @@ export class Registry {
     if (name === '') {
       throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`);
     }
-    if (kind.plural === '') throw notFound(ofResource(kind, path.name));
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${path.name})`);
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Transport } from 'capstan/cache';
 import { eventually } from '../conditions.ts';
+import { seeded } from '../random.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 const WRITERS = 4;
@@ -21,7 +22,7 @@ export class Churn {
     this.#transport = transport;
     this.#type = type;
     this.#path = `${type.prefix}/namespaces/${namespace}/${type.plural}`;
-    this.#random = mulberry32(seed);
+    this.#random = seeded(seed);
   }
 
   /** Resolves when `operations` are done. Each writer has names of its own, so that it knows which of them exist. */
@@ -48,7 +49,8 @@ export class Churn {
 
   create(name: string): Promise<void> {
     const labels = { shard: `s${Math.floor(this.#random() * SHARDS)}` };
-    const body = { apiVersion: this.#type.apiVersion, kind: this.#type.kind, metadata: { name, labels } };
+    const fields = this.#type.plural === 'widgets' ? { spec: { text: 'é\u2028"😀' } } : { data: { key: 'dmFsdWU=' } };
+    const body = { apiVersion: this.#type.apiVersion, kind: this.#type.kind, metadata: { name, labels }, ...fields };
     return this.#send('POST', '', body, [201, 409]);
   }
 
@@ -92,15 +94,4 @@ export class Churn {
       return expected.includes(response.status) || `${response.status} ${Buffer.concat(chunks)}`;
     });
   }
-}
-
-/** A small seeded generator: a failed run can be repeated. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

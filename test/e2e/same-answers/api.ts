@@ -82,10 +82,10 @@ export class Api {
   }
 
   /** Resolves when the server has answered, so that what is written afterwards belongs to the stream. */
-  async watch(path: string, query: Query): Promise<Watch> {
+  async watch(path: string, query: Query, accept?: string): Promise<Watch> {
     const abort = new AbortController();
     const all = { ...query, watch: 'true' };
-    const response = await this.#send('GET', path, { query: all, signal: abort.signal });
+    const response = await this.#send('GET', path, { query: all, accept, signal: abort.signal });
     const entry: Entry = {
       request: title('GET', path, all),
       status: response.status,

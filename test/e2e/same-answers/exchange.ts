@@ -5,6 +5,4 @@ export interface Exchange {
   /** What the servers must agree on, as a sentence. */
   name: string;
   run(api: Api): Promise<void>;
-  /** Why the texts of error messages cannot agree; reason, code and the rest still must. */
-  otherWords?: string;
 }

@@ -4,8 +4,7 @@
  */
 import type { Entry, Json, JsonObject } from './api.ts';
 
-/** `otherWords`: the texts of failures are left out, see {@link Exchange.otherWords}. */
-export function normalise(transcript: readonly Entry[], otherWords = false): Json[] {
+export function normalise(transcript: readonly Entry[]): Json[] {
   const names = new Names(transcript);
   const versions = new Versions(transcript);
 
@@ -34,7 +33,7 @@ export function normalise(transcript: readonly Entry[], otherWords = false): Jso
     const shown = { ...json };
     if (isObject(shown.metadata)) shown.metadata = metadata(shown.metadata, isObjectVersion(json, type));
     if (Array.isArray(shown.items)) shown.items = shown.items.map((item) => body(item));
-    return value(otherWords && shown.status === 'Failure' ? withoutWords(shown) : shown);
+    return value(shown);
   }
 
   function metadata(of: JsonObject, ofObject: boolean): JsonObject {
@@ -124,14 +123,6 @@ class Versions {
 /** The metadata of a list, a Status or a bookmark speaks of the collection, any other of the object itself. */
 function isObjectVersion(body: JsonObject, type: Json | undefined): boolean {
   return type !== 'BOOKMARK' && !Array.isArray(body.items) && body.kind !== 'Status';
-}
-
-function withoutWords(status: JsonObject): JsonObject {
-  const shown: JsonObject = { ...status, message: '…' };
-  const details = shown.details;
-  if (!isObject(details) || !Array.isArray(details.causes)) return shown;
-  const causes = details.causes.map((cause) => (isObject(cause) ? { ...cause, message: '…' } : cause));
-  return { ...shown, details: { ...details, causes } };
 }
 
 /** Versions and continue tokens in the label of a request; the answers to them are compared in full. */

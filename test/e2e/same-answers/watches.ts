@@ -165,6 +165,25 @@ export const watches: Exchange[] = [
     },
   },
   {
+    name: 'a watch can be asked for metadata alone',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
+        const query = {
+          resourceVersion: await listedVersion(things),
+          allowWatchBookmarks: 'true',
+          timeoutSeconds: '3',
+        };
+        const watch = await api.watch(things.path, query, accept);
+        await things.create(things.object('one', { data: { a: '1' }, metadata: { labels: { app: 'a' } } }));
+        await things.patch('one', 'merge', { data: { a: '2' } });
+        await things.delete('one');
+        await watch.take(4);
+      }
+    },
+  },
+  {
     name: 'deletecollection is told object by object',
     async run(api) {
       const things = api.of(configMaps);

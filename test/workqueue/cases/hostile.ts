@@ -39,7 +39,8 @@ export const distinctKeys: readonly string[] = [
   '\uffff',
   'ab', // against \u6261, which has the same bytes
   '\u6261',
-  'k'.repeat(39),
+  ...[31, 32, 33, 35, 36, 37, 38, 39].flatMap((length) => [`${'k'.repeat(length)}`, `${'k'.repeat(length - 1)}j`]),
+  ...[15, 16, 17, 18, 19].flatMap((length) => ['\u6261'.repeat(length), `${'\u6261'.repeat(length - 1)}\u6262`]),
   forty,
   `${forty}a`,
   `${forty}b`,

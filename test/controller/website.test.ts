@@ -1,0 +1,141 @@
+/** The example controller on the embedded API server, over real HTTP. Conditions are waited for, never times. */
+import { ApiServer } from 'capstan/testing';
+import { setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Api, pathOf } from '../../examples/website/api.ts';
+import { createWebsiteController, FINALIZER } from '../../examples/website/controller.ts';
+import {
+  type ChildObject,
+  Deployment,
+  Service,
+  Website,
+  type WebsiteObject,
+  websiteCRD,
+} from '../../examples/website/resources.ts';
+
+let server: ApiServer;
+let api: Api;
+let errors: unknown[];
+const closing: (() => Promise<unknown> | undefined)[] = [];
+let previous: ReturnType<typeof setErrorHandler>;
+
+beforeEach(async () => {
+  errors = [];
+  previous = setErrorHandler((error) => errors.push(error));
+  server = await ApiServer.start();
+  const transport = server.transport();
+  closing.push(
+    () => server.stop(),
+    () => transport.close?.(),
+  );
+  api = new Api(transport);
+  await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', websiteCRD);
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  setErrorHandler(previous);
+});
+
+function startController(): void {
+  const transport = server.transport();
+  const controller = createWebsiteController(transport);
+  const run = controller.run();
+  closing.push(async () => {
+    await controller.stop();
+    await run;
+    await transport.close?.();
+  });
+}
+
+const create = (name: string, more: object = {}) =>
+  api.create<WebsiteObject>(pathOf(Website, 'default'), {
+    apiVersion: 'demo.capstan.dev/v1',
+    kind: 'Website',
+    metadata: { name, namespace: 'default' },
+    spec: { image: 'site:1', replicas: 2, port: 8080, ...more },
+  });
+const website = (name: string) => api.get<WebsiteObject>(pathOf(Website, 'default', name));
+const deployment = (name: string) => api.get<ChildObject>(pathOf(Deployment, 'default', name));
+const service = (name: string) => api.get<ChildObject>(pathOf(Service, 'default', name));
+const observed = async (name: string) => {
+  const found = await website(name);
+  return found?.status?.observedGeneration === found?.metadata.generation ? found?.metadata.generation : undefined;
+};
+
+test('a Website gets a Deployment and a Service of its own, a finalizer and a status', async () => {
+  startController();
+  const { metadata } = await create('a');
+  await expect.poll(() => observed('a')).toBe(1);
+  const owner = { kind: 'Website', name: 'a', uid: metadata.uid, controller: true };
+  expect(await deployment('a')).toMatchObject({
+    metadata: { ownerReferences: [owner] },
+    spec: { replicas: 2, template: { spec: { containers: [{ image: 'site:1', ports: [{ containerPort: 8080 }] }] } } },
+  });
+  expect(await service('a')).toMatchObject({
+    metadata: { ownerReferences: [owner] },
+    spec: { ports: [{ port: 8080 }] },
+  });
+  expect(await website('a')).toMatchObject({
+    metadata: { finalizers: [FINALIZER] },
+    status: { observedGeneration: 1, address: 'a.default.svc:8080' },
+  });
+  expect(errors).toEqual([]);
+});
+
+test('the children follow the spec, back and forth', async () => {
+  startController();
+  await create('a');
+  await expect.poll(() => observed('a')).toBe(1);
+  await api.patch(pathOf(Website, 'default', 'a'), { spec: { image: 'site:2', port: 9090, paused: true } });
+  await expect.poll(() => observed('a')).toBe(2);
+  expect(await deployment('a')).toMatchObject({
+    spec: { paused: true, template: { spec: { containers: [{ image: 'site:2' }] } } },
+  });
+  expect(await service('a')).toMatchObject({ spec: { ports: [{ port: 9090 }] } });
+  await api.patch(pathOf(Website, 'default', 'a'), { spec: { paused: null } });
+  await expect.poll(() => observed('a')).toBe(3);
+  expect((await deployment('a'))?.spec.paused).toBeUndefined();
+});
+
+test('a child that somebody deletes or changes is put back', async () => {
+  startController();
+  await create('a');
+  await expect.poll(() => observed('a')).toBe(1);
+  await api.delete(pathOf(Service, 'default', 'a'));
+  await expect.poll(() => service('a')).toBeDefined();
+  await api.patch(pathOf(Deployment, 'default', 'a'), { spec: { replicas: 99 } });
+  await expect.poll(async () => (await deployment('a'))?.spec.replicas).toBe(2);
+});
+
+test('a Website that is deleted goes after its children, also when the controller was not there at that moment', async () => {
+  startController();
+  await create('a');
+  await create('b');
+  await expect.poll(() => observed('b')).toBe(1);
+  await expect.poll(() => observed('a')).toBe(1);
+  await api.delete(pathOf(Website, 'default', 'a'));
+  await expect.poll(() => website('a')).toBeUndefined();
+  expect([await deployment('a'), await service('a')]).toEqual([undefined, undefined]);
+
+  await closing.pop()?.(); // the controller
+  await api.delete(pathOf(Website, 'default', 'b'));
+  expect((await website('b'))?.metadata.deletionTimestamp).toBeDefined();
+  startController();
+  await expect.poll(() => website('b')).toBeUndefined();
+  expect([await deployment('b'), await service('b')]).toEqual([undefined, undefined]);
+});
+
+test('errors, cut connections and lost answers delay it and change nothing in the end', async () => {
+  startController();
+  server.inject({ verb: 'create', path: '/deployments', times: 2, do: 'status', status: 500 });
+  server.inject({ verb: 'create', path: '/services', times: 1, do: 'drop', afterBytes: 0 });
+  server.inject({ verb: 'patch', path: '/status', times: 1, do: 'reset' });
+  const names = Array.from({ length: 20 }, (_, i) => `w${i}`);
+  for (const name of names) await create(name);
+  server.dropConnections();
+  await expect.poll(async () => (await Promise.all(names.map(observed))).filter((one) => one === 1).length).toBe(20);
+  expect(await api.list(pathOf(Deployment, 'default'))).toHaveLength(20);
+  expect(await api.list(pathOf(Service, 'default'))).toHaveLength(20);
+  expect(errors.length).toBeGreaterThan(0);
+});

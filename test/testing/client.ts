@@ -1,0 +1,220 @@
+/** How the tests of the embedded server talk to it: requests whose answers are parsed, and watches read event by event. */
+import type { Transport } from 'capstan/cache';
+import { ApiServer, type ApiServerOptions } from 'capstan/testing';
+import { onTestFinished } from 'vitest';
+
+/** The parts of answers that tests read. */
+export interface Body {
+  kind: string;
+  apiVersion: string;
+  metadata: {
+    name: string;
+    namespace: string;
+    generateName?: string;
+    uid: string;
+    resourceVersion: string;
+    generation?: number;
+    creationTimestamp: string;
+    deletionTimestamp?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+    continue?: string;
+    remainingItemCount?: number;
+  };
+  items: Body[];
+  spec: Record<string, unknown>;
+  status: unknown;
+  data: Record<string, string>;
+  message: string;
+  reason: string;
+  code: number;
+  details: { name?: string; kind?: string; group?: string; causes?: { field: string; reason: string }[] };
+  [member: string]: unknown;
+}
+
+export interface Answer {
+  status: number;
+  body: Body;
+  header(name: string): string | null;
+}
+
+export interface WatchEvent {
+  type: string;
+  object: Body;
+}
+
+export interface Send {
+  query?: Record<string, string>;
+  /** A string is sent as it is. */
+  body?: unknown;
+  type?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+export const JSON_PATCH = 'application/json-patch+json';
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+export const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
+
+/** A server and a client that end with the test. */
+export async function start(options?: ApiServerOptions): Promise<{ server: ApiServer; api: Client }> {
+  const server = await ApiServer.start(options);
+  const api = new Client(server.transport());
+  onTestFinished(async () => {
+    await api.close();
+    await server.stop();
+  });
+  return { server, api };
+}
+
+export class Client {
+  readonly #transport: Transport;
+  readonly #watches = new Set<Watch>();
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  async send(method: string, path: string, options: Send = {}): Promise<Answer> {
+    const response = await this.#transport.request({ method, path, ...requestOf(options) });
+    const text = await textOf(response.body);
+    const json = text.startsWith('{') ? (JSON.parse(text) as Body) : (text as unknown as Body);
+    return { status: response.status, body: json, header: (name) => response.headers.get(name) };
+  }
+
+  get(path: string, query: Record<string, string> = {}): Promise<Answer> {
+    return this.send('GET', path, { query });
+  }
+
+  /** Creates, and expects to. */
+  async make(path: string, object: object): Promise<Body> {
+    const { status, body } = await this.send('POST', path, { body: object });
+    if (status !== 201) throw new Error(`expected 201, got ${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  put(path: string, body: unknown): Promise<Answer> {
+    return this.send('PUT', path, { body });
+  }
+
+  patch(path: string, body: unknown, type = MERGE_PATCH): Promise<Answer> {
+    return this.send('PATCH', path, { body, type });
+  }
+
+  delete(path: string, body?: unknown): Promise<Answer> {
+    return this.send('DELETE', path, body === undefined ? {} : { body });
+  }
+
+  /** The version of the collection. */
+  async version(path: string): Promise<string> {
+    return (await this.get(path)).body.metadata.resourceVersion;
+  }
+
+  async watch(path: string, query: Record<string, string> = {}): Promise<Watch> {
+    const abort = new AbortController();
+    const response = await this.#transport.request({
+      method: 'GET',
+      path,
+      query: { watch: 'true', ...query },
+      signal: abort.signal,
+    });
+    const watch = new Watch(response.status, response.body, abort);
+    this.#watches.add(watch);
+    return watch;
+  }
+
+  async close(): Promise<void> {
+    for (const watch of this.#watches) watch.close();
+    await this.#transport.close?.();
+  }
+}
+
+function requestOf({ query, body, type, headers, signal }: Send) {
+  return {
+    ...(query === undefined ? {} : { query }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    headers: { ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }), ...headers },
+  };
+}
+
+export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}
+
+/** A running watch. */
+export class Watch {
+  readonly status: number;
+  readonly #events: AsyncGenerator<WatchEvent>;
+  readonly #abort: AbortController;
+
+  constructor(status: number, body: AsyncIterable<Uint8Array>, abort: AbortController) {
+    this.status = status;
+    this.#events = eventsOf(body);
+    this.#abort = abort;
+  }
+
+  /** The next event; undefined when the stream has ended cleanly. */
+  async next(): Promise<WatchEvent | undefined> {
+    const { value, done } = await this.#events.next();
+    return done ? undefined : value;
+  }
+
+  async take(count: number): Promise<WatchEvent[]> {
+    const events: WatchEvent[] = [];
+    for (let at = 0; at < count; at++) {
+      const event = await this.next();
+      if (event === undefined) throw new Error(`the watch ended after ${at} of ${count} events`);
+      events.push(event);
+    }
+    return events;
+  }
+
+  /** All events until the stream ends, and how it did. */
+  async rest(): Promise<{ events: WatchEvent[]; error: unknown }> {
+    const events: WatchEvent[] = [];
+    try {
+      for await (const event of this.#events) events.push(event);
+      return { events, error: undefined };
+    } catch (error) {
+      return { events, error };
+    }
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+}
+
+async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) yield JSON.parse(line) as WatchEvent;
+  }
+}
+
+/** An event in short. */
+export const brief = (event: WatchEvent): string => `${event.type} ${event.object.metadata.name}`;
+
+export const configMap = (name: string, more: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  ...more,
+});
+
+export const widget = (name: string, more: object = {}): object => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Widget',
+  metadata: { name },
+  ...more,
+});

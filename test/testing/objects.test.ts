@@ -1,0 +1,508 @@
+import { describe, expect, test } from 'vitest';
+import { brief, CONFIG_MAPS, configMap, JSON_PATCH, start, WIDGETS, widget } from './client.ts';
+
+describe('create', () => {
+  test('gives the object a uid, a creation time, a version and its namespace', async () => {
+    const { api } = await start();
+    const { status, body } = await api.send('POST', CONFIG_MAPS, { body: configMap('a', { data: { k: 'v' } }) });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: {
+        name: 'a',
+        namespace: 'default',
+        uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        resourceVersion: expect.stringMatching(/^\d+$/),
+        creationTimestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      },
+      data: { k: 'v' },
+    });
+    expect((await api.get(`${CONFIG_MAPS}/a`)).body).toEqual(body);
+  });
+
+  test('ignores what only the server sets, and the status of kinds that have one', async () => {
+    const { api } = await start();
+    const own = {
+      uid: 'mine',
+      creationTimestamp: '2001-01-01T00:00:00Z',
+      generation: 7,
+      deletionTimestamp: '2001-01-01T00:00:00Z',
+    };
+    const made = await api.make(WIDGETS, {
+      ...widget('a', { spec: { x: 1 }, status: { ready: true } }),
+      metadata: { name: 'a', ...own },
+    });
+    expect(made.status).toBeUndefined();
+    expect(made.metadata.generation).toBe(1);
+    expect(made.metadata.uid).not.toBe('mine');
+    expect(made.metadata.creationTimestamp).not.toBe(own.creationTimestamp);
+    expect(made.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  test('makes a name from generateName, another one each time', async () => {
+    const { api } = await start();
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'made-' } };
+    const names = [
+      (await api.make(CONFIG_MAPS, body)).metadata.name,
+      (await api.make(CONFIG_MAPS, body)).metadata.name,
+    ];
+    for (const name of names) expect(name).toMatch(/^made-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    expect(names[0]).not.toBe(names[1]);
+  });
+
+  test('refuses a name that is taken, in the words of the real server', async () => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a'));
+    const { status, body } = await api.send('POST', WIDGETS, { body: widget('a') });
+    expect(status).toBe(409);
+    expect(body).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'widgets.example.com "a" already exists',
+      reason: 'AlreadyExists',
+      details: { name: 'a', group: 'example.com', kind: 'widgets' },
+      code: 409,
+    });
+  });
+
+  test.for<[what: string, path: string, body: unknown, status: number, message: RegExp]>([
+    ['no name', CONFIG_MAPS, { metadata: {} }, 422, /metadata.name: Required value/],
+    ['a name that is no subdomain', CONFIG_MAPS, configMap('Bad_Name'), 422, /a lowercase RFC 1123 subdomain/],
+    ['a namespace with dots', '/api/v1/namespaces', { metadata: { name: 'a.b' } }, 422, /must not contain dots/],
+    [
+      'another namespace than the path',
+      CONFIG_MAPS,
+      { metadata: { name: 'a', namespace: 'b' } },
+      400,
+      /does not match the namespace/,
+    ],
+    ['another kind', CONFIG_MAPS, { ...configMap('a'), kind: 'Secret' }, 400, /cannot be handled as a ConfigMap/],
+    [
+      'another apiVersion',
+      WIDGETS,
+      { ...widget('a'), apiVersion: 'example.com/v2' },
+      400,
+      /does not match the expected API version/,
+    ],
+    ['no kind', WIDGETS, { metadata: { name: 'a' } }, 400, /Object 'Kind' is missing/],
+    ['a resourceVersion', CONFIG_MAPS, { metadata: { name: 'a', resourceVersion: '1' } }, 500, /should not be set/],
+    [
+      'labels that are no strings',
+      WIDGETS,
+      { ...widget('a'), metadata: { name: 'a', labels: { n: 5 } } },
+      400,
+      /cannot unmarshal number/,
+    ],
+    [
+      'a label out of syntax',
+      WIDGETS,
+      { ...widget('a'), metadata: { name: 'a', labels: { 'b c': '!' } } },
+      422,
+      /metadata.labels/,
+    ],
+    [
+      'a finalizer without group',
+      CONFIG_MAPS,
+      { metadata: { name: 'a', finalizers: ['mine'] } },
+      422,
+      /nor is it fully qualified/,
+    ],
+    ['half a body', CONFIG_MAPS, '{"metadata":', 400, /unexpected end of JSON input/],
+    ['a list', CONFIG_MAPS, '[]', 400, /cannot unmarshal array/],
+    ['a key no ConfigMap can have', CONFIG_MAPS, configMap('a', { data: { 'b/c': '' } }), 422, /data\[b\/c\]/],
+    [
+      'data that is not base64',
+      '/api/v1/namespaces/d/secrets',
+      { metadata: { name: 'a' }, data: { k: '?' } },
+      400,
+      /base64/,
+    ],
+  ])('refuses %s', async ([, path, body, status, message]) => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('other')); // the kind of widgets is known from the first one on
+    const answer = await api.send('POST', path, { body });
+    expect(answer).toMatchObject({ status, body: { kind: 'Status', status: 'Failure', code: status } });
+    expect(answer.body.message).toMatch(message);
+    expect((await api.get(`${path}/a`)).status).toBe(404);
+  });
+
+  test('refuses a body above the limit of 3 MiB and goes on', async () => {
+    const { api } = await start();
+    const answer = await api.send('POST', CONFIG_MAPS, {
+      body: configMap('a', { data: { k: 'x'.repeat(3 * 1024 * 1024) } }),
+    });
+    expect(answer).toMatchObject({ status: 413, body: { reason: 'RequestEntityTooLarge' } });
+    await api.make(CONFIG_MAPS, configMap('a'));
+  });
+
+  test('with dryRun checks all and stores nothing', async () => {
+    const { api } = await start();
+    const answer = await api.send('POST', CONFIG_MAPS, { body: configMap('a'), query: { dryRun: 'All' } });
+    expect(answer.status).toBe(201);
+    expect(answer.body.metadata.resourceVersion).toBeUndefined();
+    expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(404);
+    const wrong = await api.send('POST', CONFIG_MAPS, { body: configMap('a'), query: { dryRun: 'Some' } });
+    expect(wrong).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
+  });
+
+  test('keeps member names that are hostile to JavaScript', async () => {
+    const { api } = await start();
+    const body =
+      '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"__proto__":{"x":1},"constructor":2}}';
+    await api.send('POST', WIDGETS, { body });
+    await api.patch(`${WIDGETS}/a`, '{"spec":{"__proto__":{"y":2}}}');
+    await api.patch(`${WIDGETS}/a`, '[{"op":"add","path":"/spec/__proto__/z","value":3}]', JSON_PATCH);
+    const { body: read } = await api.get(`${WIDGETS}/a`);
+    expect(JSON.stringify(read.spec)).toBe('{"__proto__":{"x":1,"y":2,"z":3},"constructor":2}');
+  });
+});
+
+describe('update', () => {
+  test('replaces the object and counts the generation when the spec changes', async () => {
+    const { api } = await start();
+    const made = await api.make(WIDGETS, widget('a', { spec: { x: 1, gone: true } }));
+    const labelled = (await api.put(`${WIDGETS}/a`, { ...made, metadata: { ...made.metadata, labels: { l: '1' } } }))
+      .body;
+    expect(labelled.metadata).toMatchObject({ generation: 1, labels: { l: '1' }, uid: made.metadata.uid });
+    const changed = (await api.put(`${WIDGETS}/a`, { ...labelled, spec: { x: 2 } })).body;
+    expect(changed.metadata.generation).toBe(2);
+    expect(changed.spec).toEqual({ x: 2 });
+    expect(BigInt(changed.metadata.resourceVersion)).toBeGreaterThan(BigInt(labelled.metadata.resourceVersion));
+  });
+
+  test('on a stale version is a conflict and changes nothing', async () => {
+    const { api } = await start();
+    const first = await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
+    await api.put(`${CONFIG_MAPS}/a`, { ...first, data: { k: '2' } });
+    const { status, body } = await api.put(`${CONFIG_MAPS}/a`, { ...first, data: { k: '3' } });
+    expect(status).toBe(409);
+    expect(body.reason).toBe('Conflict');
+    expect(body.message).toBe(
+      'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+    );
+    expect((await api.get(`${CONFIG_MAPS}/a`)).body.data).toEqual({ k: '2' });
+  });
+
+  test('that changes nothing makes no version and no event', async () => {
+    const { api } = await start();
+    const made = await api.make(WIDGETS, widget('a', { spec: { x: [1, { y: null }] } }));
+    const watch = await api.watch(WIDGETS, { resourceVersion: made.metadata.resourceVersion });
+    expect((await api.put(`${WIDGETS}/a`, made)).body).toEqual(made);
+    expect((await api.patch(`${WIDGETS}/a`, {})).body).toEqual(made);
+    await api.make(WIDGETS, widget('b'));
+    expect(brief((await watch.take(1))[0]!)).toBe('ADDED b');
+  });
+
+  test('without a version overwrites a ConfigMap, and is refused for a Lease and a custom resource', async () => {
+    const { api } = await start();
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    await api.make(CONFIG_MAPS, configMap('a'));
+    await api.make(WIDGETS, widget('a'));
+    await api.make(leases, { metadata: { name: 'a' }, spec: { holderIdentity: 'x' } });
+    expect((await api.put(`${CONFIG_MAPS}/a`, configMap('a', { data: { k: 'v' } }))).status).toBe(200);
+    for (const [path, body] of [
+      [WIDGETS, widget('a')],
+      [leases, { metadata: { name: 'a' } }],
+    ] as const) {
+      const answer = await api.put(`${path}/a`, body);
+      expect(answer.status).toBe(422);
+      expect(answer.body.message).toMatch(
+        /metadata.resourceVersion: Invalid value: 0: must be specified for an update/,
+      );
+    }
+  });
+
+  test('of what does not exist is not found, and creates a Lease', async () => {
+    const { api } = await start();
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    expect((await api.put(`${CONFIG_MAPS}/a`, configMap('a'))).status).toBe(404);
+    expect((await api.put(`${leases}/a`, { metadata: { name: 'a' } })).status).toBe(201);
+    expect((await api.get(`${leases}/a`)).status).toBe(200);
+  });
+
+  test('of two holders of one Lease version one wins', async () => {
+    const { api } = await start();
+    const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    const lease = await api.make(path, { metadata: { name: 'leader' }, spec: { holderIdentity: '' } });
+    const answers = await Promise.all(
+      ['a', 'b', 'c'].map((holderIdentity) => api.put(`${path}/leader`, { ...lease, spec: { holderIdentity } })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409, 409]);
+  });
+
+  test.for<[what: string, body: object, status: number, message: RegExp]>([
+    ['another name', configMap('b'), 400, /the name of the object \(b\) does not match the name on the URL \(a\)/],
+    ['no name', { metadata: {} }, 400, /name must be provided/],
+    ['another uid', { metadata: { name: 'a', uid: 'other' } }, 409, /Precondition failed: UID in precondition: other/],
+    ['a version that is no number', { metadata: { name: 'a', resourceVersion: 'x' } }, 500, /strconv.ParseUint/],
+    [
+      'a deletionTimestamp',
+      { metadata: { name: 'a', deletionTimestamp: '2001-01-01T00:00:00Z' } },
+      422,
+      /deletionTimestamp: Invalid value/,
+    ],
+  ])('with %s is refused', async ([, body, status, message]) => {
+    const { api } = await start();
+    const made = await api.make(CONFIG_MAPS, configMap('a'));
+    const answer = await api.put(`${CONFIG_MAPS}/a`, body);
+    expect(answer.status).toBe(status);
+    expect(answer.body.message).toMatch(message);
+    expect((await api.get(`${CONFIG_MAPS}/a`)).body).toEqual(made);
+  });
+});
+
+describe('patch', () => {
+  test('merges objects, replaces lists and drops what is null', async () => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a', { spec: { keep: 1, list: [1, 2], drop: 'x', deep: { a: 1, b: 2 } } }));
+    const { body } = await api.patch(`${WIDGETS}/a`, {
+      spec: { list: [3], drop: null, deep: { b: null, c: 3 }, fresh: { n: null, m: 1 } },
+    });
+    expect(body.spec).toEqual({ keep: 1, list: [3], deep: { a: 1, c: 3 }, fresh: { m: 1 } });
+  });
+
+  test.for<[what: string, operations: unknown[], spec: unknown]>([
+    [
+      'adds members and list items',
+      [
+        { op: 'add', path: '/spec/b', value: 2 },
+        { op: 'add', path: '/spec/l/1', value: 'x' },
+        { op: 'add', path: '/spec/l/-', value: 'y' },
+      ],
+      { a: 1, b: 2, l: [1, 'x', 2, 'y'] },
+    ],
+    [
+      'removes',
+      [
+        { op: 'remove', path: '/spec/l/0' },
+        { op: 'remove', path: '/spec/a' },
+      ],
+      { l: [2] },
+    ],
+    ['replaces', [{ op: 'replace', path: '/spec/l/1', value: { n: null } }], { a: 1, l: [1, { n: null }] }],
+    ['moves', [{ op: 'move', from: '/spec/l/0', path: '/spec/first' }], { a: 1, l: [2], first: 1 }],
+    ['copies', [{ op: 'copy', from: '/spec/l', path: '/spec/m' }], { a: 1, l: [1, 2], m: [1, 2] }],
+    [
+      'tests and goes on',
+      [
+        { op: 'test', path: '/spec/l', value: [1, 2] },
+        { op: 'replace', path: '/spec/a', value: 2 },
+      ],
+      { a: 2, l: [1, 2] },
+    ],
+    ['unescapes its paths', [{ op: 'add', path: '/spec/x~1y~0z', value: 1 }], { a: 1, l: [1, 2], 'x/y~z': 1 }],
+  ])('by JSON patch %s', async ([, operations, spec]) => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a', { spec: { a: 1, l: [1, 2] } }));
+    const { status, body } = await api.patch(`${WIDGETS}/a`, operations, JSON_PATCH);
+    expect({ status, spec: body.spec }).toEqual({ status: 200, spec });
+  });
+
+  test.for<[what: string, type: string, patch: unknown, status: number]>([
+    [
+      'a failed test',
+      JSON_PATCH,
+      [
+        { op: 'add', path: '/spec/b', value: 1 },
+        { op: 'test', path: '/spec/a', value: 2 },
+      ],
+      422,
+    ],
+    ['a member that is not there', JSON_PATCH, [{ op: 'remove', path: '/spec/none' }], 422],
+    ['an index out of bounds', JSON_PATCH, [{ op: 'add', path: '/spec/l/7', value: 1 }], 422],
+    ['an unknown operation', JSON_PATCH, [{ op: 'increase', path: '/spec/a' }], 422],
+    ['a path without a slash', JSON_PATCH, [{ op: 'remove', path: 'spec' }], 422],
+    ['an object for a list', JSON_PATCH, { op: 'remove' }, 400],
+    ['a list for an object', 'application/merge-patch+json', [1], 400],
+    ['no JSON', 'application/merge-patch+json', 'nojson', 400],
+    ['a strategic merge patch', 'application/strategic-merge-patch+json', {}, 415],
+    ['an apply patch', 'application/apply-patch+yaml', 'a: 1', 415],
+    ['another name', 'application/merge-patch+json', { metadata: { name: 'b' } }, 400],
+    ['another kind', 'application/merge-patch+json', { kind: 'Other' }, 422],
+    ['another uid', 'application/merge-patch+json', { metadata: { uid: 'x' } }, 422],
+    ['a stale version', 'application/merge-patch+json', { metadata: { resourceVersion: '0000001' } }, 409],
+  ])('with %s is refused and changes nothing', async ([, type, patch, status]) => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('x'));
+    const made = await api.make(WIDGETS, widget('a', { spec: { a: 1, l: [1] } }));
+    expect((await api.patch(`${WIDGETS}/a`, patch, type)).status).toBe(status);
+    expect((await api.get(`${WIDGETS}/a`)).body).toEqual(made);
+  });
+});
+
+describe('status', () => {
+  test('of a custom resource is written at its own path, and nothing else is', async () => {
+    const { api } = await start();
+    const made = await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
+    const written = await api.put(`${WIDGETS}/a/status`, {
+      ...made,
+      metadata: { ...made.metadata, labels: { no: '1' } },
+      spec: { x: 2 },
+      status: { ready: 1 },
+    });
+    expect(written.status).toBe(200);
+    expect(written.body).toMatchObject({ spec: { x: 1 }, status: { ready: 1 }, metadata: { generation: 1 } });
+    expect(written.body.metadata.labels).toBeUndefined();
+    const patched = await api.patch(`${WIDGETS}/a`, { spec: { x: 3 }, status: { ready: 0 } });
+    expect(patched.body).toMatchObject({ spec: { x: 3 }, status: { ready: 1 }, metadata: { generation: 2 } });
+    expect((await api.get(`${WIDGETS}/a/status`)).body).toEqual(patched.body);
+    expect((await api.put(`${WIDGETS}/a/status`, made)).status).toBe(409);
+  });
+
+  test('exists where the real kind has one, and is a path to nowhere elsewhere', async () => {
+    const { api } = await start();
+    const deployments = '/apis/apps/v1/namespaces/default/deployments';
+    await api.make(deployments, { metadata: { name: 'a' }, spec: {}, status: { replicas: 5 } });
+    const { body } = await api.patch(`${deployments}/a/status`, { status: { replicas: 1 } });
+    expect(body.status).toEqual({ replicas: 1 });
+    await api.make(CONFIG_MAPS, configMap('a'));
+    expect((await api.get(`${CONFIG_MAPS}/a/status`)).status).toBe(404);
+  });
+
+  test('is part of the object when its CustomResourceDefinition says so', async () => {
+    const { api } = await start();
+    const version = { name: 'v1', served: true, storage: true };
+    const names = { plural: 'gadgets', kind: 'GadgetThing', listKind: 'Gadgets', shortNames: ['gg'] };
+    const crd = await api.make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      metadata: { name: 'gadgets.example.com' },
+      spec: { group: 'example.com', scope: 'Cluster', names, versions: [version] },
+    });
+    expect(crd.status).toMatchObject({
+      conditions: [{ type: 'NamesAccepted' }, { type: 'Established', status: 'True' }],
+    });
+    const path = '/apis/example.com/v1/gadgets';
+    expect((await api.get(path)).body.kind).toBe('Gadgets');
+    const made = await api.make(path, {
+      apiVersion: 'example.com/v1',
+      kind: 'GadgetThing',
+      metadata: { name: 'a' },
+      status: { x: 1 },
+    });
+    expect(made.status).toEqual({ x: 1 });
+    expect((await api.get(`${path}/a/status`)).status).toBe(404);
+    expect((await api.get('/apis/example.com/v1/namespaces/default/gadgets')).status).toBe(404);
+  });
+});
+
+describe('delete', () => {
+  test('answers with a Status, and the object is gone', async () => {
+    const { api } = await start();
+    const made = await api.make(WIDGETS, widget('a'));
+    expect(await api.delete(`${WIDGETS}/a`)).toMatchObject({
+      status: 200,
+      body: {
+        kind: 'Status',
+        status: 'Success',
+        details: { name: 'a', group: 'example.com', kind: 'widgets', uid: made.metadata.uid },
+      },
+    });
+    expect((await api.delete(`${WIDGETS}/a`)).body.message).toBe('widgets.example.com "a" not found');
+  });
+
+  test('waits for the finalizers, and the update that drops the last one removes the object', async () => {
+    const { api } = await start();
+    const finalizers = ['example.com/a', 'example.com/b'];
+    await api.make(WIDGETS, { ...widget('a'), metadata: { name: 'a', finalizers } });
+    const watch = await api.watch(WIDGETS, { resourceVersion: await api.version(WIDGETS) });
+    const marked = (await api.delete(`${WIDGETS}/a`)).body;
+    expect(marked.metadata).toMatchObject({ deletionTimestamp: expect.any(String), finalizers, generation: 2 });
+    expect((await api.delete(`${WIDGETS}/a`)).body).toEqual(marked);
+    expect((await api.send('POST', WIDGETS, { body: widget('a') })).body.message).toMatch(/^object is being deleted: /);
+    const added = await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: [...finalizers, 'example.com/c'] } });
+    expect(added.body.message).toMatch(/no new finalizers can be added if the object is being deleted/);
+    await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: ['example.com/b'] } });
+    const last = await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } });
+    expect(last.status).toBe(200);
+    expect(last.body.metadata.finalizers).toBeUndefined();
+    expect((await api.get(`${WIDGETS}/a`)).status).toBe(404);
+    const events = await watch.take(3);
+    expect(events.map(brief)).toEqual(['MODIFIED a', 'MODIFIED a', 'DELETED a']);
+    expect(events[2]!.object.metadata.finalizers).toEqual(['example.com/b']);
+    await api.make(WIDGETS, widget('a'));
+  });
+
+  test('can be bound to a uid and a version', async () => {
+    const { api } = await start();
+    const { metadata } = await api.make(CONFIG_MAPS, configMap('a'));
+    for (const preconditions of [{ uid: 'other' }, { resourceVersion: '99999' }]) {
+      expect(await api.delete(`${CONFIG_MAPS}/a`, { preconditions })).toMatchObject({
+        status: 409,
+        body: { reason: 'Conflict' },
+      });
+    }
+    const { uid, resourceVersion } = metadata;
+    expect((await api.delete(`${CONFIG_MAPS}/a`, { preconditions: { uid, resourceVersion } })).status).toBe(200);
+  });
+
+  test('in the foreground leaves the object to a garbage collector, in the background does not', async () => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('a'));
+    const { body } = await api.send('DELETE', `${CONFIG_MAPS}/a`, { query: { propagationPolicy: 'Foreground' } });
+    expect(body.metadata.finalizers).toEqual(['foregroundDeletion']);
+    expect((await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Background' })).body.status).toBe('Success');
+    expect((await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Sideways' })).status).toBe(422);
+  });
+
+  test('of a collection deletes what its selectors choose, and answers with that', async () => {
+    const { api } = await start();
+    for (const [name, app] of [
+      ['a', 'x'],
+      ['b', 'y'],
+      ['c', 'x'],
+    ] as const) {
+      await api.make(CONFIG_MAPS, { metadata: { name, labels: { app } } });
+    }
+    await api.make('/api/v1/namespaces/other/configmaps', { metadata: { name: 'd', labels: { app: 'x' } } });
+    const { body } = await api.send('DELETE', CONFIG_MAPS, { query: { labelSelector: 'app=x' } });
+    expect(body.items.map((item) => item.metadata.name)).toEqual(['a', 'c']);
+    expect((await api.get('/api/v1/configmaps')).body.items.map((item) => item.metadata.name)).toEqual(['b', 'd']);
+    expect((await api.send('DELETE', '/api/v1/configmaps')).status).toBe(405);
+  });
+});
+
+test('a Secret has a type and takes stringData into data', async () => {
+  const { api } = await start();
+  const path = '/api/v1/namespaces/default/secrets';
+  const made = await api.make(path, {
+    metadata: { name: 'a' },
+    data: { a: 'MQ==', b: 'Mg==' },
+    stringData: { b: 'ü' },
+  });
+  expect(made).toMatchObject({ type: 'Opaque', data: { a: 'MQ==', b: 'w7w=' } });
+  expect(made.stringData).toBeUndefined();
+  const { body } = await api.patch(`${path}/a`, { stringData: { c: '3' } });
+  expect(body.data).toEqual({ a: 'MQ==', b: 'w7w=', c: 'Mw==' });
+});
+
+test('an object is found in its scope alone', async () => {
+  const { api } = await start();
+  await api.make('/apis/example.com/v1/planets', {
+    apiVersion: 'example.com/v1',
+    kind: 'Planet',
+    metadata: { name: 'a' },
+  });
+  expect((await api.get('/apis/example.com/v1/planets/a')).body.metadata.namespace).toBeUndefined();
+  expect((await api.get('/apis/example.com/v1/namespaces/default/planets/a')).status).toBe(404);
+  await api.make(WIDGETS, widget('a'));
+  expect((await api.get('/apis/example.com/v1/widgets/a')).status).toBe(404);
+  expect((await api.send('POST', '/apis/example.com/v1/widgets', { body: widget('b') })).status).toBe(405);
+  expect((await api.get('/api/v1/configmaps/a')).status).toBe(404);
+});
+
+test('a method that a path does not know is not allowed', async () => {
+  const { api } = await start();
+  await api.make(WIDGETS, widget('a'));
+  for (const [method, path] of [
+    ['PUT', WIDGETS],
+    ['PATCH', WIDGETS],
+    ['POST', `${WIDGETS}/a`],
+    ['POST', `${WIDGETS}/a/status`],
+    ['DELETE', `${WIDGETS}/a/status`],
+    ['DELETE', '/version'],
+  ] as const) {
+    expect([method, path, (await api.send(method, path, { body: {} })).status]).toEqual([method, path, 405]);
+  }
+});
