@@ -155,7 +155,14 @@ export function initCore(options: { module?: WebAssembly.Module } = {}): void {
   useModule(module);
 }
 
+/** Something that lives in an instance and has callers waiting who must learn of its end. */
+export interface Resident {
+  poisoned(error: CapstanError): void;
+}
+
 export class Core {
+  /** Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove their own entry. */
+  readonly residents = new Set<WeakRef<Resident>>();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
   x: CoreExports;
   readonly #memory: WebAssembly.Memory;
@@ -202,6 +209,8 @@ export class Core {
       );
     this.x = throwing(error);
     if (shared === this) shared = undefined;
+    for (const resident of this.residents) resident.deref()?.poisoned(error());
+    this.residents.clear();
     return error();
   }
 

@@ -230,6 +230,29 @@ describe('a trap', () => {
     await expectRejection(queue.shutDownWithDrain(), 'POISONED');
   });
 
+  test('whoever waits for a queue of the instance is told, whichever queue met the trap', async () => {
+    const queue = new WorkQueue();
+    const draining = new WorkQueue();
+    draining.add('a');
+    draining.tryGet();
+    const waits = [queue.get(), queue.get(), draining.shutDownWithDrain()];
+    const other = new WorkQueue();
+    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    expectError(() => other.add('b'), 'POISONED');
+    for (const wait of waits) await expectRejection(wait, 'POISONED');
+  });
+
+  test('the metrics of other instances are still there', () => {
+    const metricsProvider = new PrometheusProvider();
+    const lost = new WorkQueue({ name: 'lost', metricsProvider });
+    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    expectError(() => lost.add('a'), 'POISONED');
+    const queue = new WorkQueue({ name: 'alive', metricsProvider });
+    queue.add('a');
+    expect(metricsProvider.text()).toContain('workqueue_depth{name="alive"} 1');
+    expect(metricsProvider.text()).not.toContain('lost');
+  });
+
   test('a poisoned queue can be disposed of, and then says so', () => {
     const queue = new WorkQueue();
     queue.add('a');

@@ -8,8 +8,8 @@ import { checkObject, decodeObject, parseJson, readBody } from './body.ts';
 import { coreVersions, groupDocument, groupList, resourceList, VERSION } from './discovery.ts';
 import type { FaultTarget } from './faults.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
-import { list, listJson, parseVersion } from './list.ts';
-import { acceptsJson, mediaType, PATCH_TYPES, unsupportedBody, unsupportedPatch } from './media-types.ts';
+import { list, parseVersion } from './list.ts';
+import { mediaType, PATCH_TYPES, unsupportedBody, unsupportedPatch, viewFor } from './media-types.ts';
 import type { Output } from './output.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
@@ -28,6 +28,7 @@ import {
   notFound,
   notSupported,
 } from './status.ts';
+import type { View } from './views.ts';
 import { isTrue, Watches } from './watch.ts';
 
 /** An answer that is not a stream. */
@@ -83,6 +84,16 @@ function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarge
 
 const isWatch = (path: ResourcePath, query: URLSearchParams): boolean => path.watch || isTrue(query.get('watch'));
 
+/** A request on a resource, as far as it is settled. */
+interface Call {
+  kind: Kind;
+  path: ResourcePath;
+  method: string;
+  query: URLSearchParams;
+  request: IncomingMessage;
+  view: View;
+}
+
 export class Api {
   readonly registry: Registry;
   readonly #watches: Watches;
@@ -99,30 +110,25 @@ export class Api {
       if (method !== 'GET') throw methodNotAllowed();
       return this.#document(route, address);
     }
-    if (!acceptsJson(request.headers.accept)) throw notAcceptable();
+    const view = viewFor(request.headers.accept);
+    if (view === undefined) throw notAcceptable();
     const kind = this.registry.kinds.get(route.resource);
     checkScope(kind, route);
     if (route.subresource !== '') checkSubresource(kind, route, method);
     if (target.verb === 'watch') {
-      this.#watches.serve(route, target.query, output);
+      this.#watches.serve(route, target.query, output, view);
       return undefined;
     }
-    return route.name === ''
-      ? this.#collection(kind, route, target, request)
-      : this.#object(kind, route, target, request);
+    const call: Call = { kind, path: route, method, query: target.query, request, view };
+    return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
-  async #collection(
-    kind: Kind,
-    path: ResourcePath,
-    { method, query }: Target,
-    request: IncomingMessage,
-  ): Promise<Answer> {
+  async #collection({ kind, path, method, query, request, view }: Call): Promise<Answer> {
     // An object of a namespaced kind is created in one namespace, and a collection deleted in one.
     if (method !== 'GET' && kind.namespaced === true && path.namespace === '') throw methodNotAllowed();
     switch (method) {
       case 'GET':
-        return json(200, list(this.registry, path, query));
+        return json(200, list(this.registry, path, query, view));
       case 'POST': {
         const body = await readObject(kind, request);
         const dryRun = isDryRun(query, 'CreateOptions');
@@ -135,17 +141,17 @@ export class Api {
         const options = deleteOptions(await readBody(request), query);
         const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
         const version = this.registry.versions.current;
-        return json(200, listJson(kind, this.registry.deleteCollection(path, matches, options), { version }));
+        return json(200, view.list(kind, this.registry.deleteCollection(path, matches, options), { version }));
       }
       default:
         throw methodNotAllowed();
     }
   }
 
-  async #object(kind: Kind, path: ResourcePath, { method, query }: Target, request: IncomingMessage): Promise<Answer> {
+  async #object({ kind, path, method, query, request, view }: Call): Promise<Answer> {
     switch (method) {
       case 'GET':
-        return json(200, this.registry.get(path, versionOf(query)).json);
+        return json(200, view.object(this.registry.get(path, versionOf(query))));
       case 'PUT': {
         const body = decodeObject(kind, this.registry.kinds, await readObject(kind, request));
         const written = this.registry.update(path, { body }, { dryRun: isDryRun(query, 'UpdateOptions') });

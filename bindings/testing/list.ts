@@ -6,9 +6,7 @@
 import { jsonError, parseJson } from './body.ts';
 import { isObject } from './json.ts';
 import type { ResourcePath } from './paths.ts';
-import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
-import type { Stored } from './registry/store.ts';
 import { parseSelectors } from './selectors.ts';
 import {
   badRequest,
@@ -19,33 +17,10 @@ import {
   invalidOptions,
   tooLargeVersion,
 } from './status.ts';
-
-/** The text of an item: built-in kinds leave kind and apiVersion out of a list's items, custom ones do not. */
-export function itemJson(kind: Kind, stored: Stored): string {
-  if (!kind.builtIn) return stored.json;
-  return `{${stored.json.slice(`{"kind":"${kind.kind}","apiVersion":"${apiVersionOf(kind)}",`.length)}`;
-}
-
-/** A list's text, with the members in the order in which the real server writes them. */
-export function listJson(
-  kind: Kind,
-  items: readonly Stored[],
-  metadata: { version: number; token?: string; remaining?: number },
-): string {
-  const apiVersion = apiVersionOf(kind);
-  const body = items.map((item) => itemJson(kind, item)).join(',');
-  const remaining = metadata.remaining === undefined ? '' : `,"remainingItemCount":${metadata.remaining}`;
-  if (kind.builtIn) {
-    const token = metadata.token === undefined ? '' : `,"continue":"${metadata.token}"`;
-    const meta = `{"resourceVersion":"${metadata.version}"${token}${remaining}}`;
-    return `{"kind":"${kind.listKind}","apiVersion":"${apiVersion}","metadata":${meta},"items":[${body}]}`;
-  }
-  const meta = `{"continue":"${metadata.token ?? ''}"${remaining},"resourceVersion":"${metadata.version}"}`;
-  return `{"apiVersion":"${apiVersion}","items":[${body}],"kind":${JSON.stringify(kind.listKind)},"metadata":${meta}}`;
-}
+import type { View } from './views.ts';
 
 /** Answers `GET` on a collection. */
-export function list(registry: Registry, path: ResourcePath, query: URLSearchParams): string {
+export function list(registry: Registry, path: ResourcePath, query: URLSearchParams, view: View): string {
   const kind = registry.kinds.get(path.resource);
   const limit = Math.max(integer(query.get('limit')), 0);
   integer(query.get('timeoutSeconds'));
@@ -53,9 +28,9 @@ export function list(registry: Registry, path: ResourcePath, query: URLSearchPar
   const page = choosePage(registry, path, query, limit);
   const all = registry.store(path.resource).asOf(page.version, path.namespace, page.from);
   const chosen = matches === undefined ? all : all.filter(({ object }) => matches(object));
-  if (!page.paged || limit === 0 || chosen.length <= limit) return listJson(kind, chosen, { version: page.version });
+  if (!page.paged || limit === 0 || chosen.length <= limit) return view.list(kind, chosen, { version: page.version });
   const items = chosen.slice(0, limit);
-  return listJson(kind, items, {
+  return view.list(kind, items, {
     version: page.version,
     token: encodeToken(page.version, relativeKey(path, items.at(-1)!.key)),
     // A count of what matches would cost a scan of the rest on the real server, so it is given without selectors only.

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Kind } from './registry/kinds.ts';
 import { ApiError, unsupportedMediaType } from './status.ts';
+import { metadataOnly, type View, wholeObjects } from './views.ts';
 
 export const PATCH_TYPES: readonly string[] = ['application/json-patch+json', 'application/merge-patch+json'];
 
@@ -13,14 +14,21 @@ export const PATCH_TYPES: readonly string[] = ['application/json-patch+json', 'a
 export const mediaType = (request: IncomingMessage): string =>
   (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
-/** JSON in any of its forms, or anything: this server speaks nothing else. */
-export function acceptsJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept.trim() === '') return true;
-  return accept.split(',').some((range) => {
+/**
+ * How the client wants to see objects: the first range of its Accept header that this server can serve. undefined: none.
+ * The metadata of objects alone is for reads and watches; a write always answers with the whole object. Tables are not
+ * offered: kubectl names plain JSON after them.
+ */
+export function viewFor(accept: string | undefined): View | undefined {
+  if (accept === undefined || accept.trim() === '') return wholeObjects;
+  for (const range of accept.split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
-    if (parameters.some((parameter) => parameter.startsWith('as='))) return false;
-    return type === '*/*' || type === 'application/*' || type === 'application/json';
-  });
+    if (type !== '*/*' && type !== 'application/*' && type !== 'application/json') continue;
+    const as = parameters.find((parameter) => parameter.startsWith('as='))?.slice('as='.length);
+    if (as === undefined) return wholeObjects;
+    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return metadataOnly;
+  }
+  return undefined;
 }
 
 const REAL_BODIES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];

@@ -8,11 +8,12 @@ import type { Clock } from '../clock.ts';
 import { integer, parseVersion } from './list.ts';
 import type { Output } from './output.ts';
 import type { ResourcePath } from './paths.ts';
-import { apiVersionOf, type Kind } from './registry/kinds.ts';
+import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
 import { type ResourceStore, type Stored, type StoreEvent, withVersion } from './registry/store.ts';
 import { type Predicate, parseSelectors } from './selectors.ts';
 import { ApiError, expired, type FieldError, fieldForbidden, fieldNotSupported, invalidOptions } from './status.ts';
+import type { Shown, View } from './views.ts';
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -30,7 +31,12 @@ const frame = (type: string, json: string): Buffer => Buffer.from(`{"type":"${ty
  */
 class Frames {
   event: StoreEvent | undefined;
+  readonly #view: View;
   readonly #made = new Map<EventType, Buffer>();
+
+  constructor(view: View) {
+    this.#view = view;
+  }
 
   of(event: StoreEvent, type: EventType): Buffer {
     if (this.event !== event) {
@@ -39,7 +45,7 @@ class Frames {
     }
     let bytes = this.#made.get(type);
     if (bytes === undefined) {
-      bytes = frame(type, type === 'DELETED' ? lastState(event) : (event.now as Stored).json);
+      bytes = frame(type, this.#view.object(type === 'DELETED' ? lastState(event) : (event.now as Stored)));
       this.#made.set(type, bytes);
     }
     return bytes;
@@ -47,8 +53,10 @@ class Frames {
 }
 
 /** Removed, or no longer matched: the object as it last was, with the version at which it is gone. */
-const lastState = (event: StoreEvent): string =>
-  JSON.stringify(withVersion((event.old as Stored).object, event.version));
+function lastState(event: StoreEvent): Shown {
+  const object = withVersion((event.old as Stored).object, event.version);
+  return { object, json: JSON.stringify(object) };
+}
 
 /** What an event means to a watcher; undefined: nothing. */
 function typeFor(event: StoreEvent, matches: Predicate | undefined): EventType | undefined {
@@ -62,6 +70,7 @@ function typeFor(event: StoreEvent, matches: Predicate | undefined): EventType |
 interface WatchOptions {
   kind: Kind;
   store: ResourceStore;
+  view: View;
   prefix: string;
   matches: Predicate | undefined;
   output: Output;
@@ -93,14 +102,10 @@ class Watch {
   /** A bookmark promises that all up to its version has been sent, so there is none while the socket is full. */
   bookmark(version: number, initialEventsEnd = false): void {
     if (this.#full || this.#ended) return;
-    const { kind } = this.#options;
+    const { kind, view } = this.#options;
     const at = Math.max(version, this.#cursor);
     const annotations = initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
-    const object = {
-      kind: kind.kind,
-      apiVersion: apiVersionOf(kind),
-      metadata: { resourceVersion: String(at), ...annotations },
-    };
+    const object = { ...view.bookmark(kind), metadata: { resourceVersion: String(at), ...annotations } };
     this.write(frame('BOOKMARK', JSON.stringify(object)));
   }
 
@@ -149,7 +154,7 @@ export class Watches {
   readonly #registry: Registry;
   readonly #clock: Clock;
   readonly #bookmarkInterval: number;
-  readonly #frames = new Frames();
+  readonly #frames = new Map<View, Frames>();
 
   constructor(registry: Registry, clock: Clock, bookmarkInterval: number) {
     this.#registry = registry;
@@ -158,7 +163,7 @@ export class Watches {
   }
 
   /** Answers a watch: 200 and a stream, of which a version that is too old is the first and last event. */
-  serve(path: ResourcePath, query: URLSearchParams, output: Output): void {
+  serve(path: ResourcePath, query: URLSearchParams, output: Output, view: View): void {
     const kind = this.#registry.kinds.get(path.resource);
     const store = this.#registry.store(path.resource);
     const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
@@ -178,16 +183,22 @@ export class Watches {
     }
     const current = this.#registry.versions.current;
     const from = fresh || version === 0 ? current : version;
-    const watch = new Watch({ kind, store, prefix, matches, output }, this.#frames, from);
+    const watch = new Watch({ kind, store, view, prefix, matches, output }, this.#framesOf(view), from);
     const bookmarks = isTrue(query.get('allowWatchBookmarks'));
     if (fresh) {
       for (const stored of store.asOf(current, path.namespace, '')) {
-        if (matches === undefined || matches(stored.object)) watch.write(frame('ADDED', stored.json));
+        if (matches === undefined || matches(stored.object)) watch.write(frame('ADDED', view.object(stored)));
       }
       if (initial === true && bookmarks) watch.bookmark(current, true);
     }
     this.#schedule(watch, output, { bookmarks, seconds });
     watch.start();
+  }
+
+  #framesOf(view: View): Frames {
+    const frames = this.#frames.get(view) ?? new Frames(view);
+    this.#frames.set(view, frames);
+    return frames;
   }
 
   #schedule(watch: Watch, output: Output, options: { bookmarks: boolean; seconds: number }): void {

@@ -9,6 +9,7 @@ import { invalid, requireFunction, requireInteger, requireNumber } from '../erro
 import { keepShape } from '../keep-shape.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
 import { requireClock } from './checks.ts';
+import { hold } from './holdings.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
 export interface RateLimiter<T = string> {
@@ -26,14 +27,6 @@ export interface LimiterOptions<T> {
   key?: KeyFunction<T>;
 }
 
-const abandoned = new FinalizationRegistry<{ core: Core; handle: number }>(({ core, handle }) => {
-  try {
-    core.x.keysFree(handle);
-  } catch {
-    // A poisoned instance is never used again: there is nothing to give back.
-  }
-});
-
 /** Failures by item. */
 class Failures<T> {
   readonly #core: Core;
@@ -45,7 +38,7 @@ class Failures<T> {
     const handle = this.#core.x.keysNew();
     if (handle === 0) throw this.#core.outOfMemory();
     this.#keys = keyTable(this.#core, handle, options.key);
-    abandoned.register(this, { core: this.#core, handle });
+    hold(this, { core: this.#core, handle, free: 'keysFree' });
   }
 
   /** Counts a failure and says how many there were before. */

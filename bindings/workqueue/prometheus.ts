@@ -182,6 +182,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   #byName(): [string, QueueSource[]][] {
     const groups = new Map<string, QueueSource[]>();
     for (const source of this.#sources) {
+      if (!isAlive(source)) continue;
       const group = groups.get(source.name);
       if (group === undefined) groups.set(source.name, [source]);
       else group.push(source);
@@ -212,6 +213,16 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       `workqueue_${name}_sum{${labels}} ${show(values.reduce((total, value) => total + value.sum, 0))}`,
       `workqueue_${name}_count{${labels}} ${below}`,
     ];
+  }
+}
+
+/** A queue on a poisoned instance has no figures any more; the others keep theirs. */
+function isAlive(source: QueueSource): boolean {
+  try {
+    source.depth();
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -16,6 +16,7 @@ import {
   DONE_UNKNOWN,
   disposedExports,
   NOTHING,
+  type Resident,
   SLOT_FLAG,
   STATE_PROCESSING,
   sharedCore,
@@ -24,6 +25,7 @@ import { CapstanError, invalid } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
 import { signalProblem } from './checks.ts';
+import { giveBack, type Holding, hold } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
 import { checkOptions, type Got, type QueueOptions, type QueueOrder } from './options.ts';
 
@@ -31,25 +33,15 @@ export type { Got, QueueOptions, QueueOrder };
 
 interface Waiter<T> {
   resolve(got: Got<T>): void;
+  reject(error: CapstanError): void;
   stopListening(): void;
 }
 
 interface Drain {
   resolve(): void;
+  reject(error: CapstanError): void;
   stopListening(): void;
 }
-
-/** A queue that nobody can reach any more leaves the metrics and gives its memory in the core back. dispose() does so at once. */
-const abandoned = new FinalizationRegistry<{ core: Core; handle: number; meter: QueueMeter | undefined }>(
-  ({ core, handle, meter }) => {
-    meter?.dispose();
-    try {
-      core.x.queueFree(handle);
-    } catch {
-      // A poisoned instance is never used again: there is nothing to give back.
-    }
-  },
-);
 
 const disposed: Pick<Core, 'x' | 'trapped' | 'outOfMemory'> = {
   x: disposedExports('the queue'),
@@ -103,6 +95,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
 
+  readonly #held: Holding;
+
   declare [Symbol.dispose]: () => void;
 
   constructor(options: QueueOptions<T> = {}) {
@@ -122,12 +116,18 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     }
     if (this.handle === 0) throw core.outOfMemory();
     this.keys = keyTable(core, this.handle, this.keyFunction);
-    const held = { core, handle: this.handle, meter: undefined as QueueMeter | undefined };
-    abandoned.register(this, held, this);
+    this.#held = {
+      core,
+      handle: this.handle,
+      free: 'queueFree',
+      resident: new WeakRef<Resident>(this),
+      meter: undefined,
+    };
+    hold(this, this.#held);
     this.#timed = metered;
     if (metered) this.meter = meterFor(metricsProvider, name, core, this.handle, this.clock);
+    this.#held.meter = this.meter;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
-    held.meter = this.meter;
   }
 
   /**
@@ -184,7 +184,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
         this.#waiters.delete(waiter);
         reject(aborted('get()', signal as AbortSignal));
       };
-      const waiter: Waiter<T> = { resolve, stopListening: () => signal?.removeEventListener('abort', onAbort) };
+      const waiter: Waiter<T> = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
     });
@@ -272,7 +272,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
         this.#drains = this.#drains.filter((other) => other !== drain);
         reject(aborted('shutDownWithDrain()', signal as AbortSignal));
       };
-      const drain: Drain = { resolve, stopListening: () => signal?.removeEventListener('abort', onAbort) };
+      const drain: Drain = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
       signal?.addEventListener('abort', onAbort, { once: true });
       // It begins with a broadcast: the drains that waited wake, find keys in processing and wait again, behind this one.
       this.#drains.unshift(drain);
@@ -297,18 +297,21 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     } catch {
       // Poisoned: those who wait have been told, and there is nothing left to drop.
     }
-    this.meter?.dispose();
-    abandoned.unregister(this);
-    const core = this.core;
     this.core = disposed;
     this.items.length = 0;
     this.#lastItem = undefined;
     this.#lastSlot = NOTHING;
-    try {
-      core.x.queueFree(this.handle);
-    } catch {
-      // Poisoned: there is nothing to give back.
+    giveBack(this, this.#held);
+  }
+
+  /** @internal Nothing will ever be handed out again: whoever waits is told. */
+  poisoned(error: CapstanError): void {
+    for (const waiting of [...this.#waiters, ...this.#drains]) {
+      waiting.stopListening();
+      waiting.reject(error);
     }
+    this.#waiters.clear();
+    this.#drains = [];
   }
 
   /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */

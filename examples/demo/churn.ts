@@ -25,7 +25,9 @@ interface Site {
 
 /** More than this many writes at once are not begun. */
 const MAX_IN_FLIGHT = 48;
-const MAX_LAG = 32;
+/** The same while the objects are created, and how many requests may wait for the controller meanwhile. */
+const FILL_IN_FLIGHT = 16;
+const MAX_LAG = 8;
 const TICK_MS = 20;
 const REQUEST_TIMEOUT_MS = 15_000;
 
@@ -59,7 +61,7 @@ export class Churn {
   async fill(signal: AbortSignal): Promise<void> {
     for (let missing = this.#options.objects - this.expected.size; missing > 0 && !signal.aborted; missing--) {
       while (this.#options.lag() > MAX_LAG && !signal.aborted) await sleep(TICK_MS / 4);
-      if (this.#busy.size >= MAX_IN_FLIGHT) await Promise.race(this.#busy.values());
+      if (this.#busy.size >= FILL_IN_FLIGHT) await Promise.race(this.#busy.values());
       this.#begin(this.#newSite(), (site) => this.#create(site, signal));
     }
     await this.rest();

@@ -138,6 +138,7 @@ export const whole = (value: number): string => numbers.format(value);
 /** Three digits that count; a dash for 0, which stands for "none". */
 export function milliseconds(ms: number): string {
   if (ms === 0) return '-';
+  if (ms < 0.01) return '<0.01 ms';
   if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
   const digits = ms >= 100 ? 0 : ms >= 10 ? 1 : 2;
   return `${ms.toFixed(digits)} ms`;

@@ -211,6 +211,36 @@ describe('owned resources', () => {
   });
 });
 
+describe('get', () => {
+  test('reads the caches of the reconciled and of the owned resources, and of no other', async () => {
+    const seen: unknown[] = [];
+    const { cluster, clock, start } = setup(
+      (request, { get }) => {
+        seen.push(get(request)?.metadata.name, get(request, Widget)?.metadata.name, get(request, Part)?.metadata.name);
+        seen.push(get({ namespace: '', name: 'd' }, Disc)?.metadata.name, get({ namespace: 'no', name: 'p' }, Part));
+        get(request, { ...Part });
+      },
+      { owns: [Part, Disc] },
+    );
+    cluster.put('widgets', widget('a'));
+    cluster.put('parts', part('a', []));
+    cluster.put('discs', { metadata: { name: 'd' } });
+    void start();
+    await clock.settle();
+    expect(seen).toEqual(['a', 'a', 'a', 'd', undefined]);
+    expect(messages()).toEqual(['"resource" expected a resource that "widget" watches, got an object']);
+  });
+
+  test('shares one cache and one watch where a resource is reconciled and owned', async () => {
+    const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Widget] });
+    cluster.put('widgets', { ...widget('child'), metadata: { ...part('child', [ownedBy('parent')]).metadata } });
+    void start();
+    await clock.settle();
+    expect(cluster.watches()).toBe(1);
+    expect(calls).toEqual(['default/child@0', 'default/parent@0']);
+  });
+});
+
 describe('the start', () => {
   test('reconciles nothing before every cache has synced, those of owned resources included', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Part] });

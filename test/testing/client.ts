@@ -112,12 +112,13 @@ export class Client {
     return (await this.get(path)).body.metadata.resourceVersion;
   }
 
-  async watch(path: string, query: Record<string, string> = {}): Promise<Watch> {
+  async watch(path: string, query: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Watch> {
     const abort = new AbortController();
     const response = await this.#transport.request({
       method: 'GET',
       path,
       query: { watch: 'true', ...query },
+      headers,
       signal: abort.signal,
     });
     const watch = new Watch(response.status, response.body, abort);

@@ -48,6 +48,29 @@ test('items of built-in kinds carry no kind, those of custom kinds do, as the re
   expect(custom.items[0]).toMatchObject({ apiVersion: 'example.com/v1', kind: 'Widget' });
 });
 
+test('metadata alone can be asked for, singly, in lists and in watches', async () => {
+  const { api } = await start();
+  const made = await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
+  const { metadata } = made;
+  const accept = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+  const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
+  expect((await api.send('GET', WIDGETS, { headers: { accept } })).body).toEqual({
+    kind: 'PartialObjectMetadataList',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: { resourceVersion: metadata.resourceVersion },
+    items: [partial],
+  });
+  expect((await api.send('GET', `${WIDGETS}/a`, { headers: { accept } })).body).toEqual(partial);
+  const watch = await api.watch(WIDGETS, {}, { accept });
+  const whole = await api.watch(WIDGETS);
+  await api.delete(`${WIDGETS}/a`);
+  const [added, gone] = await watch.take(2);
+  expect(added).toEqual({ type: 'ADDED', object: partial });
+  expect(gone).toMatchObject({ type: 'DELETED', object: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } } });
+  expect(gone!.object.spec).toBeUndefined();
+  expect((await whole.take(2))[1]!.object).toMatchObject({ kind: 'Widget', spec: { x: 1 } });
+});
+
 test('an empty list of what nobody has created yet has a kind and a version to watch from', async () => {
   const { api } = await start();
   const { status, body } = await api.get('/apis/example.com/v1/policies');

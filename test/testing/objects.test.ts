@@ -219,8 +219,11 @@ describe('update', () => {
     const { api } = await start();
     const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
     expect((await api.put(`${CONFIG_MAPS}/a`, configMap('a'))).status).toBe(404);
-    expect((await api.put(`${leases}/a`, { metadata: { name: 'a' } })).status).toBe(201);
+    const created = await api.put(`${leases}/a`, { metadata: { name: 'a' } });
+    expect(created.status).toBe(201);
     expect((await api.get(`${leases}/a`)).status).toBe(200);
+    await api.delete(`${leases}/a`);
+    expect((await api.put(`${leases}/a`, created.body)).status).toBe(409); // its uid is that of another one
   });
 
   test('of two holders of one Lease version one wins', async () => {

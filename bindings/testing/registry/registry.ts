@@ -110,16 +110,17 @@ export class Registry {
     const store = this.store(path.resource);
     const key = keyOf(path.namespace, path.name);
     const patch = typeof change === 'function';
-    const whole = patch ? undefined : this.#named(kind, path, this.#inNamespace(kind, path, change.body));
+    const whole = patch ? undefined : this.#named(path, this.#inNamespace(kind, path, change.body));
     const existing = store.get(key);
     if (existing === undefined) {
       if (whole !== undefined && kind.createOnUpdate && path.subresource === '') {
+        requireUid(kind, path, whole, { key, uid: '' });
         return this.create({ ...path, name: '' }, withoutVersion(whole), options);
       }
       throw notFound(ofResource(kind, path.name));
     }
-    const wanted = whole ?? this.#named(kind, path, this.#inNamespace(kind, path, (change as Change)(existing.object)));
-    if (whole !== undefined) requireUid(kind, path, whole, existing);
+    const wanted = whole ?? this.#named(path, this.#inNamespace(kind, path, (change as Change)(existing.object)));
+    if (whole !== undefined) requireUid(kind, path, whole, { key, uid: stringAt(metadataOf(existing.object), 'uid') });
     this.#requireVersion(kind, path, wanted, existing);
     requireKind(kind, wanted, path.name);
     const next =
@@ -192,7 +193,7 @@ export class Registry {
     return { ...object, metadata: placed };
   }
 
-  #named(kind: Kind, path: ResourcePath, object: JsonObject): JsonObject {
+  #named(path: ResourcePath, object: JsonObject): JsonObject {
     const name = stringAt(metadataOf(object), 'name');
     if (name === path.name) return object;
     if (name === '') {
@@ -218,14 +219,14 @@ export class Registry {
   }
 }
 
-function requireUid(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: Stored): void {
+/** An update that names a uid means that very object, not one that has its name by now or by this update. */
+function requireUid(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: { key: string; uid: string }): void {
   const asked = stringAt(metadataOf(wanted), 'uid');
-  const has = stringAt(metadataOf(existing.object), 'uid');
-  if (asked === '' || asked === has) return;
+  if (asked === '' || asked === existing.uid) return;
   const key = `/registry/${kind.builtIn ? '' : `${kind.group}/`}${kind.plural}/${existing.key}`;
   const why =
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
-    `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${has}`;
+    `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${existing.uid}`;
   throw conflict(ofResource(kind, path.name), why);
 }
 

@@ -1,0 +1,38 @@
+/**
+ * What a queue or a limiter holds outside of itself: a table in the core, a place in the metrics, a place among those who are told when
+ * the instance is poisoned. All of it comes back when its owner gives it back, or when nobody can reach the owner any more.
+ * Collection is the safety net and not the way: it needs a turn of the event loop, and memory that grows faster than that waits for dispose().
+ */
+import type { Core, Resident } from '../core.ts';
+
+export interface Holding {
+  readonly core: Core;
+  readonly handle: number;
+  readonly free: 'queueFree' | 'keysFree';
+  readonly resident?: WeakRef<Resident>;
+  meter?: { dispose(): void };
+}
+
+const abandoned = new FinalizationRegistry<Holding>(free);
+
+/** From now on `holding` comes back with its owner. */
+export function hold(owner: object, holding: Holding): void {
+  if (holding.resident !== undefined) holding.core.residents.add(holding.resident);
+  abandoned.register(owner, holding, owner);
+}
+
+/** Gives it back at once. */
+export function giveBack(owner: object, holding: Holding): void {
+  abandoned.unregister(owner);
+  free(holding);
+}
+
+function free({ core, handle, free, resident, meter }: Holding): void {
+  meter?.dispose();
+  if (resident !== undefined) core.residents.delete(resident);
+  try {
+    core.x[free](handle);
+  } catch {
+    // A poisoned instance is never used again: there is nothing to give back.
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The embedded API server against a real one: every exchange of the table runs on both, and the answers agree in
+ * status, headers that matter, shape, texts and the order of events. What is normalised, and why, is in normalise.ts.
+ */
+
+import type { Transport } from 'capstan/cache';
+import { ApiServer } from 'capstan/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ControlPlane } from './control-plane.ts';
+import { Api } from './same-answers/api.ts';
+import type { Exchange } from './same-answers/exchange.ts';
+import { lists } from './same-answers/lists.ts';
+import { normalise } from './same-answers/normalise.ts';
+import { objects } from './same-answers/objects.ts';
+import { randomExchanges } from './same-answers/zz-random.ts';
+import { configMaps, widgets } from './same-answers/resources.ts';
+import { prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import { expired, watches } from './same-answers/watches.ts';
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
+const random = randomExchanges(seed);
+const groups: [name: string, exchanges: Exchange[]][] = [
+  ['objects', objects],
+  ['lists', lists],
+  ['watches', watches],
+  ['random', random],
+];
+/** Every exchange has a namespace of its own, of the same name on both servers. */
+const namespaces = new Map<object, string>(
+  [...objects, ...lists, ...watches, ...random, ...expired].map((exchange, index) => [exchange, `exchange-${index}`]),
+);
+
+let plane: ControlPlane;
+let embedded: ApiServer;
+let transports: { real: Transport; embedded: Transport };
+
+beforeAll(async () => {
+  console.log(`random exchanges: SEED=${seed}`);
+  plane = await ControlPlane.start();
+  const real = await prepareRealServer(await readKubeConfig(plane), [...namespaces.values()]);
+  embedded = await ApiServer.start();
+  transports = { real, embedded: embedded.transport() };
+});
+
+afterAll(async () => {
+  await transports?.real.close?.();
+  await transports?.embedded.close?.();
+  await embedded?.stop();
+  await plane?.stop();
+});
+
+afterEach(({ task }) => {
+  if (task.result?.state === 'fail') plane?.keepLogs();
+});
+
+function apis(exchange: object): { real: Api; embedded: Api } {
+  const namespace = namespaces.get(exchange) ?? '';
+  return { real: new Api(transports.real, namespace), embedded: new Api(transports.embedded, namespace) };
+}
+
+/** Request by request, so that the first difference is shown and not everything that follows from it. */
+function expectSame(embedded: Api, real: Api, name = 'answers'): void {
+  const [got, expected] = [normalise(embedded.transcript), normalise(real.transcript)];
+  // A watch was asked for early, but its events tell of requests that came later: streams after answers.
+  const order = [...real.transcript.keys()].sort(
+    (a, b) => Number('events' in real.transcript[a]!) - Number('events' in real.transcript[b]!) || a - b,
+  );
+  for (const index of order) expect(got[index], `${name}: request ${index + 1}`).toEqual(expected[index]);
+  expect(got).toHaveLength(expected.length);
+}
+
+for (const [group, exchanges] of groups) {
+  describe(group, () => {
+    test.for(exchanges.map((exchange) => [exchange.name, exchange] as const))('%s', async ([, exchange]) => {
+      const { real, embedded } = apis(exchange);
+      try {
+        // Even when one of them throws: the transcripts say more than the error.
+        const outcomes = await Promise.allSettled([exchange.run(real), exchange.run(embedded)]);
+        expectSame(embedded, real);
+        for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+      } finally {
+        real.close();
+        embedded.close();
+      }
+    });
+  });
+}
+
+// One test, and the last: dropping the history of the real server takes a restart, which is done once for all of them.
+test('after the history is gone, what asks for it is told so', async () => {
+  const later = await Promise.all(
+    expired.map(async (exchange) => {
+      const { real, embedded } = apis(exchange);
+      const [askReal, askEmbedded] = await Promise.all([exchange.before(real), exchange.before(embedded)]);
+      return { exchange, real, embedded, askReal, askEmbedded };
+    }),
+  );
+  await plane.expireHistory();
+  await watchCachesFilled(transports.real, [configMaps, widgets]);
+  embedded.expireHistory();
+  for (const { exchange, real, embedded, askReal, askEmbedded } of later) {
+    const outcomes = await Promise.allSettled([askReal(real), askEmbedded(embedded)]);
+    expectSame(embedded, real, exchange.name);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+});
