@@ -71,7 +71,9 @@ function attempt(route: Route, request: TransportRequest, track: Track, fresh: b
     }
     const client = open(route, request, fresh);
     let answer: IncomingMessage | undefined;
+    let ended = false;
     const end = (): void => {
+      ended = true;
       // Both: a request whose answer has arrived whole, but unread, does not close before the answer does.
       answer?.destroy();
       client.destroy();
@@ -104,7 +106,8 @@ function attempt(route: Route, request: TransportRequest, track: Track, fresh: b
         return;
       }
       const failure = failed(kindBeforeAnswer(error, connected), `${describe(request, route)}: no answer`, error);
-      reject(client.reusedSocket && kindOfHostError(error) === 'reset' ? new StaleConnection(failure) : failure);
+      const stale = client.reusedSocket && !ended && kindOfHostError(error) === 'reset';
+      reject(stale ? new StaleConnection(failure) : failure);
     });
     // Destroyed without an error, as a closing transport does: node reports "socket hang up" only while a socket is assigned.
     client.once('close', () => {

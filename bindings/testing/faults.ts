@@ -3,7 +3,7 @@
  * was injected and matches it; a `delay` is followed by the next one that matches. But for `delay` and `drop` the
  * request itself is never carried out.
  */
-import { CapstanError, invalid, requireInteger, requireNumber, show } from '../errors.ts';
+import { CapstanError, invalid, requireInteger, show } from '../errors.ts';
 
 export type FaultVerb = 'list' | 'watch' | 'get' | 'create' | 'update' | 'patch' | 'delete';
 
@@ -12,8 +12,8 @@ export type FaultVerb = 'list' | 'watch' | 'get' | 'create' | 'update' | 'patch'
  * without the query, contains `path` (a substring, such as `/configmaps`, `/namespaces/prod/` or a name), `times` times
  * (without end, when left out). A fault without verb also hits requests that are no verb on a resource (`/version`).
  *
- * - `status`: that status, as a `Status` object with the reason that is usual for it, or `reason`; `retryAfter` in
- *   seconds goes into the header and into `details.retryAfterSeconds`.
+ * - `status`: that status, as a `Status` object with the reason that is usual for it, or `reason`; `retryAfter`, in
+ *   milliseconds like all times here, goes into the header and into `details.retryAfterSeconds` as whole seconds, rounded up.
  * - `refuse`: no connection. Without verb, path and times the port is closed and all connections are cut, as when an API
  *   server restarts: every connect is refused (ECONNREFUSED). A fault with any of them cannot be known before the
  *   request is read: requests of `transport()` fail as refused before a byte is sent; to any other client the
@@ -75,17 +75,24 @@ export class Faults {
       if (fault.do !== 'delay') break;
     }
     if (only !== undefined && met.at(-1)?.fault.do !== only) return [];
-    for (const active of met) {
+    // Asked for one kind alone, the delays before it are left for a request that waits for them.
+    const used = only === undefined ? met : met.slice(-1);
+    for (const active of used) {
       active.left--;
       if (active.left <= 0) this.#active.delete(active);
     }
-    return met.map((active) => active.fault);
+    return used.map((active) => active.fault);
   }
 
   /** Whether the port is to be closed. */
   portClosed(): boolean {
     return [...this.#active].some((active) => closesPort(active.fault));
   }
+}
+
+function requireTime(name: string, ms: unknown): void {
+  if (typeof ms !== 'number' || !(ms >= 0 && ms < Number.POSITIVE_INFINITY))
+    throw invalid(name, 'milliseconds >= 0', ms);
 }
 
 const VERBS: readonly (string | undefined)[] = [
@@ -108,13 +115,13 @@ function check(fault: Fault): void {
     case 'status':
       requireInteger('fault.status', fault.status, 200);
       if (fault.status > 599) throw invalid('fault.status', 'an HTTP status of 200 to 599', fault.status);
-      if (fault.retryAfter !== undefined) requireInteger('fault.retryAfter', fault.retryAfter, 0);
+      if (fault.retryAfter !== undefined) requireTime('fault.retryAfter', fault.retryAfter);
       return;
     case 'drop':
       requireInteger('fault.afterBytes', fault.afterBytes, 0);
       return;
     case 'delay':
-      requireNumber('fault.ms', fault.ms);
+      requireTime('fault.ms', fault.ms);
       return;
     case 'garbage':
       if (typeof fault.bytes !== 'string') throw invalid('fault.bytes', 'a string', fault.bytes);

@@ -6,8 +6,10 @@
 import { jsonError, parseJson } from './body.ts';
 import { isObject } from './json.ts';
 import type { ResourcePath } from './paths.ts';
+import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
-import { parseSelectors } from './selectors.ts';
+import { keyOf, type Stored } from './registry/store.ts';
+import { exactName, parseSelectors } from './selectors.ts';
 import {
   badRequest,
   expired,
@@ -26,17 +28,30 @@ export function list(registry: Registry, path: ResourcePath, query: URLSearchPar
   integer(query.get('timeoutSeconds'));
   const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
   const page = choosePage(registry, path, query, limit);
-  const all = registry.store(path.resource).asOf(page.version, path.namespace, page.from);
-  const chosen = matches === undefined ? all : all.filter(({ object }) => matches(object));
-  if (!page.paged || limit === 0 || chosen.length <= limit) return view.list(kind, chosen, { version: page.version });
-  const items = chosen.slice(0, limit);
+  const inRange = registry.store(path.resource).asOf(page.version, path.namespace, page.from);
+  // A list of one name is a read of one key on the real server: there is no page after it.
+  const name = page.from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
+  const all = name === undefined ? inRange : inRange.filter(({ key }) => key === keyOf(path.namespace, name));
+  if (!page.paged || limit === 0) {
+    const chosen = matches === undefined ? all : all.filter(({ object }) => matches(object));
+    return view.list(kind, chosen, { version: page.version });
+  }
+  const items: Stored[] = [];
+  let seen = 0;
+  while (seen < all.length && items.length < limit) {
+    const stored = all[seen++]!;
+    if (matches === undefined || matches(stored.object)) items.push(stored);
+  }
+  if (seen === all.length) return view.list(kind, items, { version: page.version });
+  // As on the real server nothing is looked at beyond a full page: what follows need not match, and is not counted then.
   return view.list(kind, items, {
     version: page.version,
     token: encodeToken(page.version, relativeKey(path, items.at(-1)!.key)),
-    // A count of what matches would cost a scan of the rest on the real server, so it is given without selectors only.
-    ...(matches === undefined ? { remaining: chosen.length - limit } : {}),
+    ...(matches === undefined ? { remaining: all.length - seen } : {}),
   });
 }
+
+const onePerName = (kind: Kind, path: ResourcePath): boolean => path.namespace !== '' || kind.namespaced === false;
 
 /** A query parameter that is a number; 0 when it is not there. */
 export function integer(text: string | null): number {

@@ -263,6 +263,15 @@ export function parseFieldSelector(kind: Kind, selector: string): Predicate | un
   return (object) => predicates.every((predicate) => predicate(object));
 }
 
+/** The one name that a field selector asks for; undefined when it does not ask for one. */
+export function exactName(selector: string | null): string | undefined {
+  for (const term of splitTerms(selector ?? '')) {
+    const match = /^metadata\.name==?([^=].*)$/s.exec(term);
+    if (match !== null) return unescaped(match[1] ?? '');
+  }
+  return undefined;
+}
+
 function unknownField(kind: Kind, own: readonly string[] | undefined, field: string): Error {
   if (own === undefined && kind.builtIn) {
     return badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);

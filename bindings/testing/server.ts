@@ -39,7 +39,8 @@ export interface ApiServerOptions {
  *
  * Custom resources: the first object tells the kind and the scope, and there is a status subresource; creating their
  * CustomResourceDefinition says all this exactly. Built-in kinds behave as the real ones do where clients notice
- * (status, generation, updates without a version, Secrets' stringData), and are otherwise taken as they come.
+ * (status, generation, updates without a version, Secrets' stringData), and are otherwise taken as they come. Numbers are
+ * JavaScript's: an integer beyond 2^53 loses digits.
  *
  * @example
  * const server = await ApiServer.start();
@@ -66,14 +67,13 @@ export class ApiServer {
     if (port > 65_535) throw invalid('port', 'a port number', port);
     if (!(bookmarkInterval > 0)) throw invalid('bookmarkInterval', 'a number > 0', bookmarkInterval);
     requireInteger('historySize', historySize, 0);
-    const server = createServer();
+    // A watch is silent for as long as it likes, and a pooled connection idles for as long as its client likes.
+    const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     });
-    // A watch is silent for as long as it likes, and a pooled connection idles for as long as its client likes.
-    Object.assign(server, { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0, timeout: 0 });
     await listen(server, port);
     return new ApiServer(server, sockets, { bookmarkInterval, historySize, clock });
   }
@@ -203,7 +203,7 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
 function hit(fault: Exclude<Fault, { do: 'delay' | 'drop' }>, target: Target, output: Output): void {
   switch (fault.do) {
     case 'status':
-      send(output, failure(genericStatus(fault.status, fault.reason, fault.retryAfter)));
+      send(output, failure(genericStatus(fault.status, fault.reason, seconds(fault.retryAfter))));
       return;
     case 'garbage':
       output.send(200, { 'Content-Type': 'application/json' }, fault.bytes);
@@ -216,6 +216,9 @@ function hit(fault: Exclude<Fault, { do: 'delay' | 'drop' }>, target: Target, ou
       output.reset();
   }
 }
+
+/** The header and the Status know whole seconds only. */
+const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.ceil(ms / 1000));
 
 function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -243,7 +243,7 @@ const GENERIC: Record<number, [reason: string, message: string]> = {
   ],
 };
 
-/** For injected faults: any status, with the usual reason and message unless a reason is given. */
+/** For injected faults: any status, with the usual reason and message unless a reason is given. @param retryAfter seconds */
 export function genericStatus(code: number, reason?: string, retryAfter?: number): ApiError {
   const known = GENERIC[code];
   return new ApiError(code, known?.[1] ?? `the server responded with the status code ${code}`, {

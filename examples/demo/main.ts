@@ -21,6 +21,8 @@ import { type Verdict, verify } from './verifier.ts';
 const CONVERGENCE_MS = 60_000;
 const CLEAN_UP_MS = 30_000;
 const INTERRUPTED = 130;
+/** One Ctrl-C may arrive twice: from the terminal, and forwarded by npm. */
+const ONE_PRESS_MS = 500;
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -39,12 +41,17 @@ async function main(args: string[]): Promise<number> {
   }
   const out: Output = options.json ? process.stderr : process.stdout;
   const interrupt = new AbortController();
+  let interruptedAt = 0;
   const onSignal = (): void => {
-    if (interrupt.signal.aborted) process.exit(INTERRUPTED);
-    out.write('\nStopping; once more to stop at once.\n');
-    interrupt.abort();
+    if (!interrupt.signal.aborted) {
+      interruptedAt = performance.now();
+      interrupt.abort();
+      out.write('\nStopping; once more to stop at once.\n');
+    } else if (performance.now() - interruptedAt > ONE_PRESS_MS) process.exit(INTERRUPTED);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  // Nobody reads any more (`| head`): the same as Ctrl-C.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => interrupt.abort());
   try {
     return await run(options, out, interrupt.signal);
   } catch (error) {

@@ -97,9 +97,10 @@ async function ensure(
   cached: ChildObject | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { namespace, name } = desired.metadata;
+  const { metadata, spec } = desired; // an object that came in a list has no apiVersion and no kind to compare
+  const { namespace, name } = metadata;
   if (cached === undefined) await api.create(pathOf(resource, namespace), desired, signal);
-  else if (!matches(cached, desired)) await api.patch(pathOf(resource, namespace, name), desired, signal);
+  else if (!matches(cached, { metadata, spec })) await api.patch(pathOf(resource, namespace, name), desired, signal);
 }
 
 /** Whether `actual` has everything that `desired` has, and not what is null there. Arrays are equal in length. */

@@ -176,6 +176,22 @@ describe('the pool', () => {
   });
 });
 
+test('a closed transport does not send a request again because its re-used connection was cut by the closing', async () => {
+  // Story: to node a connection that close() destroys looks like one that the server had closed.
+  const waiting = Promise.withResolvers<void>();
+  let requests = 0;
+  const { transport } = await start((_, response) => {
+    if (++requests === 1) response.end('ok');
+    else waiting.resolve();
+  });
+  await text((await get(transport)).body);
+  const request = kindOf(get(transport));
+  await waiting.promise;
+  await transport.close?.();
+  expect(await request).toBe('reset');
+  expect(requests).toBe(2);
+});
+
 describe('a connection that fails', () => {
   test('is refused when nobody listens and when the name does not resolve', async () => {
     const { server, transport } = await start(() => undefined);
@@ -291,12 +307,19 @@ describe('an abort', () => {
   });
 
   test('while connecting ends the wait', async () => {
-    const transport = httpTransport('http://127.0.0.1:1');
+    const silent = createServer(); // accepts connections, and never answers the TLS handshake
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const transport = httpTransport(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
     open.push(transport);
     const controller = new AbortController();
     const request = kindOf(get(transport, '/', controller.signal));
+    const [socket] = (await once(silent, 'connection')) as [Socket];
+    socket.on('error', () => undefined);
     controller.abort();
     expect(await request).toBe('aborted');
+    socket.destroy();
+    silent.close();
   });
 
   test('while waiting for the answer closes the connection', async () => {

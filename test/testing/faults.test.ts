@@ -11,7 +11,7 @@ const failure = async (answer: Promise<unknown>): Promise<unknown> =>
 
 test('status answers with a Status, its reason and Retry-After, as often as it is told to', async () => {
   const { api, server } = await start();
-  server.inject({ do: 'status', status: 429, retryAfter: 7, times: 2 });
+  server.inject({ do: 'status', status: 429, retryAfter: 6_001, times: 2 });
   for (let at = 0; at < 2; at++) {
     const answer = await api.send('POST', CONFIG_MAPS, { body: configMap('a') });
     expect(answer).toMatchObject({
@@ -228,7 +228,8 @@ test.for<[fault: object, message: RegExp]>([
   [{ do: 'status', status: 99 }, /"fault.status" expected an integer >= 200, got 99/],
   [{ do: 'status', status: 600 }, /"fault.status" expected an HTTP status/],
   [{ do: 'drop' }, /"fault.afterBytes" expected an integer >= 0, got undefined/],
-  [{ do: 'delay', ms: Number.NaN }, /"fault.ms" expected a number, got NaN/],
+  [{ do: 'delay', ms: Number.NaN }, /"fault.ms" expected milliseconds >= 0, got NaN/],
+  [{ do: 'status', status: 429, retryAfter: -1 }, /"fault.retryAfter" expected milliseconds >= 0, got -1/],
   [{ do: 'garbage' }, /"fault.bytes" expected a string/],
   [{ do: 'reset', verb: 'put' }, /"fault.verb" expected list, watch, get, create, update, patch, delete, got "put"/],
   [{ do: 'reset', times: 0 }, /"fault.times" expected an integer >= 1, got 0/],

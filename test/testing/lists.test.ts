@@ -113,6 +113,16 @@ describe('pages', () => {
     ]);
   });
 
+  test('may be followed by an empty one when nothing of what remains matches', async () => {
+    const { api } = await start();
+    await fill(api, WIDGETS, 3);
+    const query = { limit: '1', labelSelector: 'n=1' };
+    const first = (await api.get(WIDGETS, query)).body;
+    expect(names(first)).toEqual(['w1']);
+    const second = (await api.get(WIDGETS, { ...query, continue: first.metadata.continue! })).body;
+    expect(second).toMatchObject({ items: [], metadata: { continue: '' } });
+  });
+
   test('whose version is out of the history get 410 and a token to go on with, inconsistently', async () => {
     const { api, server } = await start();
     await fill(api, WIDGETS, 4);

@@ -1,5 +1,5 @@
 /** Exchanges about collections: selectors, pages, versions, deletecollection. */
-import type { Api, Collection } from './api.ts';
+import type { Api, Collection, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 
@@ -10,6 +10,14 @@ async function fill(things: Collection, count: number): Promise<void> {
     await things.create(things.object(`c${n}`, { metadata: { labels } }));
   }
 }
+
+const SPARSE: Query[] = [
+  { limit: '1', labelSelector: 'n=0' },
+  { limit: '1', labelSelector: 'n=2' },
+  { limit: '1', fieldSelector: 'metadata.name!=c2' },
+  { limit: '2', fieldSelector: 'metadata.name!=c2' },
+  { limit: '1', fieldSelector: 'metadata.name=c0' },
+];
 
 function selectors(parameter: 'labelSelector' | 'fieldSelector', values: readonly string[]) {
   return async (api: Api): Promise<void> => {
@@ -138,6 +146,19 @@ export const lists: Exchange[] = [
       const even = { limit: '2', labelSelector: 'parity=even' };
       const { body } = await things.list(even);
       await things.list({ ...even, continue: body.metadata.continue ?? '' });
+    },
+  },
+  {
+    name: 'a full page can be followed by an empty one, when what remains does not match',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        await fill(things, 3);
+        for (const query of SPARSE) {
+          const { body } = await things.list(query);
+          if (body.metadata.continue) await things.list({ ...query, continue: body.metadata.continue });
+        }
+      }
     },
   },
   {

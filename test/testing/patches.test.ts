@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { CONFIG_MAPS, configMap, JSON_PATCH, start, WIDGETS, widget } from './client.ts';
+
+describe('patch', () => {
+  test('merges objects, replaces lists and drops what is null', async () => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a', { spec: { keep: 1, list: [1, 2], drop: 'x', deep: { a: 1, b: 2 } } }));
+    const { body } = await api.patch(`${WIDGETS}/a`, {
+      spec: { list: [3], drop: null, deep: { b: null, c: 3 }, fresh: { n: null, m: 1 } },
+    });
+    expect(body.spec).toEqual({ keep: 1, list: [3], deep: { a: 1, c: 3 }, fresh: { m: 1 } });
+  });
+
+  test.for<[what: string, operations: unknown[], spec: unknown]>([
+    [
+      'adds members and list items',
+      [
+        { op: 'add', path: '/spec/b', value: 2 },
+        { op: 'add', path: '/spec/l/1', value: 'x' },
+        { op: 'add', path: '/spec/l/-', value: 'y' },
+      ],
+      { a: 1, b: 2, l: [1, 'x', 2, 'y'] },
+    ],
+    [
+      'removes',
+      [
+        { op: 'remove', path: '/spec/l/0' },
+        { op: 'remove', path: '/spec/a' },
+      ],
+      { l: [2] },
+    ],
+    ['replaces', [{ op: 'replace', path: '/spec/l/1', value: { n: null } }], { a: 1, l: [1, { n: null }] }],
+    ['moves', [{ op: 'move', from: '/spec/l/0', path: '/spec/first' }], { a: 1, l: [2], first: 1 }],
+    ['copies', [{ op: 'copy', from: '/spec/l', path: '/spec/m' }], { a: 1, l: [1, 2], m: [1, 2] }],
+    [
+      'tests and goes on',
+      [
+        { op: 'test', path: '/spec/l', value: [1, 2] },
+        { op: 'replace', path: '/spec/a', value: 2 },
+      ],
+      { a: 2, l: [1, 2] },
+    ],
+    ['unescapes its paths', [{ op: 'add', path: '/spec/x~1y~0z', value: 1 }], { a: 1, l: [1, 2], 'x/y~z': 1 }],
+  ])('by JSON patch %s', async ([, operations, spec]) => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a', { spec: { a: 1, l: [1, 2] } }));
+    const { status, body } = await api.patch(`${WIDGETS}/a`, operations, JSON_PATCH);
+    expect({ status, spec: body.spec }).toEqual({ status: 200, spec });
+  });
+
+  test.for<[what: string, type: string, patch: unknown, status: number]>([
+    [
+      'a failed test',
+      JSON_PATCH,
+      [
+        { op: 'add', path: '/spec/b', value: 1 },
+        { op: 'test', path: '/spec/a', value: 2 },
+      ],
+      422,
+    ],
+    ['a member that is not there', JSON_PATCH, [{ op: 'remove', path: '/spec/none' }], 422],
+    ['an index out of bounds', JSON_PATCH, [{ op: 'add', path: '/spec/l/7', value: 1 }], 422],
+    ['an unknown operation', JSON_PATCH, [{ op: 'increase', path: '/spec/a' }], 422],
+    ['a path without a slash', JSON_PATCH, [{ op: 'remove', path: 'spec' }], 422],
+    ['an object for a list', JSON_PATCH, { op: 'remove' }, 400],
+    ['a list for an object', 'application/merge-patch+json', [1], 400],
+    ['no JSON', 'application/merge-patch+json', 'nojson', 400],
+    ['a strategic merge patch', 'application/strategic-merge-patch+json', {}, 415],
+    ['an apply patch', 'application/apply-patch+yaml', 'a: 1', 415],
+    ['another name', 'application/merge-patch+json', { metadata: { name: 'b' } }, 400],
+    ['another kind', 'application/merge-patch+json', { kind: 'Other' }, 422],
+    ['another uid', 'application/merge-patch+json', { metadata: { uid: 'x' } }, 422],
+    ['a stale version', 'application/merge-patch+json', { metadata: { resourceVersion: '0000001' } }, 409],
+  ])('with %s is refused and changes nothing', async ([, type, patch, status]) => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('x'));
+    const made = await api.make(WIDGETS, widget('a', { spec: { a: 1, l: [1] } }));
+    expect((await api.patch(`${WIDGETS}/a`, patch, type)).status).toBe(status);
+    expect((await api.get(`${WIDGETS}/a`)).body).toEqual(made);
+  });
+});
+
+test('the generation of a Deployment counts its spec alone, a ConfigMap has none', async () => {
+  const { api } = await start();
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  await api.make(deployments, { metadata: { name: 'a' }, spec: { replicas: 1 } });
+  const generations: (number | undefined)[] = [];
+  for (const patch of [{ metadata: { labels: { a: 'b' } } }, { other: 1 }, { spec: { replicas: 2 } }, { spec: {} }]) {
+    generations.push((await api.patch(`${deployments}/a`, patch)).body.metadata.generation);
+  }
+  expect(generations).toEqual([1, 1, 2, 2]);
+  await api.make(CONFIG_MAPS, configMap('a'));
+  expect((await api.patch(`${CONFIG_MAPS}/a`, { data: { k: 'v' } })).body.metadata.generation).toBeUndefined();
+});
+
+describe('status', () => {
+  test('of a custom resource is written at its own path, and nothing else is', async () => {
+    const { api } = await start();
+    const made = await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
+    const written = await api.put(`${WIDGETS}/a/status`, {
+      ...made,
+      metadata: { ...made.metadata, labels: { no: '1' } },
+      spec: { x: 2 },
+      status: { ready: 1 },
+    });
+    expect(written.status).toBe(200);
+    expect(written.body).toMatchObject({ spec: { x: 1 }, status: { ready: 1 }, metadata: { generation: 1 } });
+    expect(written.body.metadata.labels).toBeUndefined();
+    const patched = await api.patch(`${WIDGETS}/a`, { spec: { x: 3 }, status: { ready: 0 } });
+    expect(patched.body).toMatchObject({ spec: { x: 3 }, status: { ready: 1 }, metadata: { generation: 2 } });
+    expect((await api.get(`${WIDGETS}/a/status`)).body).toEqual(patched.body);
+    expect((await api.put(`${WIDGETS}/a/status`, made)).status).toBe(409);
+  });
+
+  test('exists where the real kind has one, and is a path to nowhere elsewhere', async () => {
+    const { api } = await start();
+    const deployments = '/apis/apps/v1/namespaces/default/deployments';
+    await api.make(deployments, { metadata: { name: 'a' }, spec: {}, status: { replicas: 5 } });
+    const { body } = await api.patch(`${deployments}/a/status`, { status: { replicas: 1 } });
+    expect(body.status).toEqual({ replicas: 1 });
+    await api.make(CONFIG_MAPS, configMap('a'));
+    expect((await api.get(`${CONFIG_MAPS}/a/status`)).status).toBe(404);
+  });
+
+  test('is part of the object when its CustomResourceDefinition says so', async () => {
+    const { api } = await start();
+    const version = { name: 'v1', served: true, storage: true };
+    const names = { plural: 'gadgets', kind: 'GadgetThing', listKind: 'Gadgets', shortNames: ['gg'] };
+    const crd = await api.make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      metadata: { name: 'gadgets.example.com' },
+      spec: { group: 'example.com', scope: 'Cluster', names, versions: [version] },
+    });
+    expect(crd.status).toMatchObject({
+      conditions: [{ type: 'NamesAccepted' }, { type: 'Established', status: 'True' }],
+    });
+    const path = '/apis/example.com/v1/gadgets';
+    expect((await api.get(path)).body.kind).toBe('Gadgets');
+    const made = await api.make(path, {
+      apiVersion: 'example.com/v1',
+      kind: 'GadgetThing',
+      metadata: { name: 'a' },
+      status: { x: 1 },
+    });
+    expect(made.status).toEqual({ x: 1 });
+    expect((await api.get(`${path}/a/status`)).status).toBe(404);
+    expect((await api.get('/apis/example.com/v1/namespaces/default/gadgets')).status).toBe(404);
+  });
+});
