@@ -18,6 +18,7 @@ async function bundle(subpath: string): Promise<Uint8Array> {
     minify: true,
     format: 'esm',
     platform: 'browser',
+    tsconfigRaw: '{}', // not the sources: what users get
     target: 'es2023',
     write: false,
     logLevel: 'error',

@@ -41,6 +41,7 @@ async function browserInputs(contents: string): Promise<string[]> {
     bundle: true,
     format: 'esm',
     platform: 'browser',
+    tsconfigRaw: '{}', // users have no paths: the names resolve through package.json
     write: false,
     metafile: true,
     logLevel: 'silent',
