@@ -11,32 +11,18 @@
 // written to a record at each step of a sift: those writes were random cache misses.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
+import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } from "./entry";
 import { internRead, readKey, readPair, release } from "./keys";
 import { markDirty } from "./queue";
 import {
-  NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_WAITING, R_AT, R_META, R_SEQUENCE, STATE, WAITING, recordOf,
+  NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_TOUCHED, Q_WAITING, R_AT, R_META, R_SEQUENCE, STATE, WAITING, recordOf,
 } from "./record";
 
-const E_AT: usize = 0;
-const E_SLOT: usize = 8;
-const E_SEQUENCE: usize = 12;
 const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
 
 @inline
 function entries(queue: usize): usize {
   return <usize>load<u32>(queue, Q_HEAP) + 48;
-}
-
-/** Sequence numbers wrap; two of one heap are never 2^31 apart unless one waits while 2^31 others come and go. */
-@inline
-function before(at: f64, sequence: u32, otherAt: f64, otherSequence: u32): bool {
-  return at < otherAt || (at == otherAt && <i32>(sequence - otherSequence) < 0);
-}
-
-@inline
-function moveEntry(to: usize, from: usize): void {
-  store<u64>(to, load<u64>(from));
-  store<u64>(to, load<u64>(from, 8), 8);
 }
 
 function siftUp(heap: usize, start: u32, at: f64, slot: u32, sequence: u32): void {
@@ -56,10 +42,7 @@ function siftUp(heap: usize, start: u32, at: f64, slot: u32, sequence: u32): voi
 
 @inline
 function earlier(a: usize, b: usize): usize {
-  const aAt = load<f64>(a, E_AT);
-  const bAt = load<f64>(b, E_AT);
-  const second = <i32>(bAt < aAt) | (<i32>(bAt == aAt) & <i32>(<i32>(load<u32>(b, E_SEQUENCE) - load<u32>(a, E_SEQUENCE)) < 0));
-  return select<usize>(b, a, second != 0);
+  return select<usize>(b, a, isSecond(a, b) != 0);
 }
 
 /**
@@ -194,10 +177,63 @@ function endWait(queue: usize, slot: u32): u32 {
   return meta & STATE;
 }
 
+const FEW: u32 = 64; // so many due keys are taken off the heap one by one before the rest is looked at
+
+/**
+ * Takes all that is due out of the heap at once, sorts it and adds it. Worth it when that is a good part of the heap: taking
+ * entries off the heap one by one walks all its levels for each, merging them reads memory forward. Answers how many keys were
+ * added; 0 also when there is no memory for the merge, or too little is due: then the heap is as it was.
+ */
+function advanceMany(queue: usize, now: f64): u32 {
+  const size = load<u32>(queue, Q_HEAP_SIZE);
+  const heap = entries(queue);
+  let due: u32 = 0;
+  for (let i: u32 = 0; i < size; i++) due += <u32>(load<f64>(heap + (<usize>i << 4), E_AT) <= now);
+  if (due < size >> 2) return 0;
+  const bytes = due << 4;
+  const taken = blockAlloc(bytes);
+  if (taken == 0) return 0;
+  const other = blockAlloc(bytes);
+  if (other == 0) {
+    blockFree(taken, bytes);
+    return 0;
+  }
+  let kept: u32 = 0;
+  let to = taken;
+  for (let i: u32 = 0; i < size; i++) {
+    const entry = heap + (<usize>i << 4);
+    if (load<f64>(entry, E_AT) <= now) {
+      moveEntry(to, entry);
+      to += 16;
+    } else {
+      siftUp(heap, kept++, load<f64>(entry, E_AT), load<u32>(entry, E_SLOT), load<u32>(entry, E_SEQUENCE));
+    }
+  }
+  store<u32>(queue, kept, Q_HEAP_SIZE);
+  const sorted = sortEntries(taken, other, due);
+  let count: u32 = 0;
+  const end = sorted + bytes;
+  for (let entry = sorted; entry < end; entry += 16) {
+    // A record some entries ahead is loaded already, so that the cache misses overlap (see touchAhead in queue.ts).
+    const ahead = min(entry + 8 * 16, end - 16);
+    store<u64>(queue, load<u64>(recordOf(queue, load<u32>(ahead, E_SLOT))), Q_TOUCHED);
+    if (!isLive(queue, entry)) continue;
+    const slot = load<u32>(entry, E_SLOT);
+    endWait(queue, slot);
+    markDirty(queue, slot, now);
+    count++;
+  }
+  blockFree(taken, bytes);
+  blockFree(other, bytes);
+  return count;
+}
+
 /** Adds every key whose wait has ended to the queue, in the order of their times, and says how many that were. */
 export function delayAdvance(queue: usize, now: f64): u32 {
   let count: u32 = 0;
   while (delayNext(queue) <= now) {
+    if (count == FEW) count += advanceMany(queue, now);
+    if (load<u32>(queue, Q_HEAP_SIZE) == 0 || delayNext(queue) > now) break;
     const slot = load<u32>(entries(queue), E_SLOT);
     removeFirst(queue);
     endWait(queue, slot);

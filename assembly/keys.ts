@@ -393,6 +393,12 @@ function removeBucket(table: usize, hash: u32, slot: u32): void {
   store<u64>(buckets + (<usize>hole << 3), 0);
 }
 
+/** The home bucket of a record's key, whatever is in it. */
+@inline
+export function peekBucket(table: usize, record: usize): u64 {
+  return load<u64>(<usize>load<u32>(table, T_BUCKETS) + (<usize>(load<u32>(record, R_HASH) & load<u32>(table, T_MASK)) << 3));
+}
+
 /** Gives the slot back; its key is forgotten. */
 export function release(table: usize, slot: u32): void {
   const record = recordOf(table, slot);

@@ -41,6 +41,7 @@ export const Q_WAITING: usize = 88; // keys with WAITING
 export const Q_TIMES: usize = 92; // u32 directory of time chunks; 0: the queue is not timed
 export const Q_STATS: usize = 96; // u32 block of f64 counters; 0: the queue is not timed
 export const Q_NEWEST: usize = 100; // slot + 1 that was handed out last (timed queues)
+export const Q_TOUCHED: usize = 112; // u64 that nobody reads, see touchAhead in queue.ts
 export const Q_HOST_ORDER: usize = 104; // u32, 1: the host keeps the order, the ready list stays empty
 
 export const CHUNK_SHIFT: u32 = 8; // 256 records

@@ -188,6 +188,27 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
   });
 });
 
+describe('delays that end without memory to sort them in', () => {
+  test('still come out in the order of their times', () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    const keys = Array.from({ length: 5_000 }, (_, i) => `key-${i}`);
+    keys.forEach((key, i) => {
+      queue.addAfter(key, 1 + ((i * 7919) % 5_000));
+    });
+    const core = sharedCore();
+    core.x.memoryLimit(core.x.memoryPages());
+    const hog = new WorkQueue();
+    for (let i = 0; codeOf(() => hog.add(`hog-${i}-${'x'.repeat(60_000)}`)) === undefined; i++);
+    for (let i = 0; codeOf(() => hog.add(`hog-${i}`)) === undefined; i++);
+    clock.step(5_000);
+    core.x.memoryLimit(MAX_PAGES);
+    const order = keys.map((key, i) => ({ key, at: (i * 7919) % 5_000 })).sort((a, b) => a.at - b.at);
+    expect(drain(queue)).toEqual(order.map(({ key }) => key));
+    for (const one of [queue, hog]) one.dispose();
+  });
+});
+
 describe('a trap', () => {
   /** Makes the next call of an export trap, as a bug in the core would. */
   function sabotage(core: Core, name: 'queueAdd' | 'queueGet' | 'queueLen' | 'queueDoneSlot', error: Error): void {

@@ -69,10 +69,10 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   }
 
   #arm(at: number): void {
-    if (this.#timer !== undefined) this.clock.clearTimer(this.#timer);
     const ms = Math.min(at - this.clock.now(), HEARTBEAT_MS);
-    this.#timerAt = this.clock.now() + ms;
+    this.#disarm(); // a clock that throws below leaves no timer that is believed to be set
     this.#timer = this.clock.setTimer(() => this.#fire(), ms);
+    this.#timerAt = this.clock.now() + ms;
   }
 
   #disarm(): void {

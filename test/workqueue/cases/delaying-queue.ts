@@ -1,6 +1,7 @@
 /** The behaviour of DelayingQueue, for any implementation. */
 import { FakeClock, type QueueOptions, type Request, requestKey } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
+import { Random, testSeed } from '../../random.ts';
 import { drain, expectError, expectRejection, isCollected, settle, watch, wrong } from '../helpers.ts';
 import type { Implementation } from '../implementations.ts';
 import { distinctKeys, distinctRequests } from './hostile.ts';
@@ -63,6 +64,34 @@ export function delayingQueueCases(make: Implementation): void {
       queue.addAfter('c', 90);
       clock.step(90);
       expect(drain(queue)).toEqual(['first', 'b', 'c']);
+    });
+
+    test('thousands that end in one jump come out in the order of their times, ties in the order of their adding', () => {
+      // Many due keys take another way through the core than few: they are sorted at once. The jumps are chosen to take a few,
+      // a part that is too small for that, a good part, or all; keys are added again earlier and later in between.
+      const seed = testSeed();
+      console.log(`many delays at once: CAPSTAN_SEED=${seed}`);
+      const random = new Random(seed);
+      for (let round = 0; round < 30; round++) {
+        const { clock, queue } = start();
+        const waiting = new Map<string, { at: number; order: number }>();
+        let order = 0;
+        for (let jump = 0; jump < 4; jump++) {
+          for (let i = 0; i < 2_000; i++) {
+            const key = `key-${random.int(1_500)}`;
+            const ms = 1 + random.int(random.pick([10, 1_000, 100_000]));
+            queue.addAfter(key, ms);
+            const at = clock.now() + ms;
+            if (at < (waiting.get(key)?.at ?? Number.POSITIVE_INFINITY)) waiting.set(key, { at, order: order++ });
+          }
+          clock.step(random.pick([1, 300, 20_000, 100_000]));
+          const due = [...waiting].filter(([, wait]) => wait.at <= clock.now());
+          due.sort(([, a], [, b]) => a.at - b.at || a.order - b.order);
+          for (const [key] of due) waiting.delete(key);
+          expect(drain(queue), `seed ${seed}, round ${round}`).toEqual(due.map(([key]) => key));
+        }
+        queue.dispose();
+      }
     });
 
     test('the earlier time wins, whether it comes first or second', () => {

@@ -1,0 +1,74 @@
+// An entry of the delay heap, 16 B: |at f64|slot u32|sequence u32|, its order, and the sorting of many.
+
+export const E_AT: usize = 0;
+export const E_SLOT: usize = 8;
+export const E_SEQUENCE: usize = 12;
+export const E_SHIFT: usize = 4;
+
+/** Sequence numbers wrap; two of one heap are never 2^31 apart unless one waits while 2^31 others come and go. */
+@inline
+export function before(at: f64, sequence: u32, otherAt: f64, otherSequence: u32): bool {
+  return at < otherAt || (at == otherAt && <i32>(sequence - otherSequence) < 0);
+}
+
+/** The same without a branch, for where it cannot be predicted: whether b comes before a. */
+@inline
+export function isSecond(a: usize, b: usize): i32 {
+  const aAt = load<f64>(a, E_AT);
+  const bAt = load<f64>(b, E_AT);
+  return <i32>(bAt < aAt) | (<i32>(bAt == aAt) & <i32>(<i32>(load<u32>(b, E_SEQUENCE) - load<u32>(a, E_SEQUENCE)) < 0));
+}
+
+@inline
+export function moveEntry(to: usize, from: usize): void {
+  store<u64>(to, load<u64>(from));
+  store<u64>(to, load<u64>(from, 8), 8);
+}
+
+const RUN: usize = 8 << E_SHIFT; // runs that are sorted by insertion before merging starts
+
+function sortRun(from: usize, to: usize): void {
+  for (let i = from + 16; i < to; i += 16) {
+    const at = load<f64>(i, E_AT);
+    const slot = load<u32>(i, E_SLOT);
+    const sequence = load<u32>(i, E_SEQUENCE);
+    let hole = i;
+    while (hole > from && before(at, sequence, load<f64>(hole - 16, E_AT), load<u32>(hole - 16, E_SEQUENCE))) {
+      moveEntry(hole, hole - 16);
+      hole -= 16;
+    }
+    store<f64>(hole, at, E_AT);
+    store<u32>(hole, slot, E_SLOT);
+    store<u32>(hole, sequence, E_SEQUENCE);
+  }
+}
+
+/** Sorts entries by merging: reads and writes run forward through memory. `other` has the same size; the result is in one of the two. */
+export function sortEntries(block: usize, other: usize, count: u32): usize {
+  const bytes = <usize>count << E_SHIFT;
+  for (let i: usize = 0; i < bytes; i += RUN) sortRun(block + i, block + min(i + RUN, bytes));
+  let from = block;
+  let to = other;
+  for (let width = RUN; width < bytes; width <<= 1) {
+    for (let i: usize = 0; i < bytes; i += width << 1) {
+      let a = from + i;
+      const aEnd = from + min(i + width, bytes);
+      let b = aEnd;
+      const bEnd = from + min(i + (width << 1), bytes);
+      let out = to + i;
+      while (a < aEnd && b < bEnd) {
+        const second = isSecond(a, b);
+        moveEntry(out, select<usize>(b, a, second));
+        a += <usize>(1 - second) << E_SHIFT;
+        b += <usize>second << E_SHIFT;
+        out += 16;
+      }
+      memory.copy(out, a, aEnd - a);
+      memory.copy(out + (aEnd - a), b, bEnd - b);
+    }
+    const swap = from;
+    from = to;
+    to = swap;
+  }
+  return from;
+}
