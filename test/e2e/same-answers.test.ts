@@ -8,6 +8,7 @@ import { ApiServer } from 'capstan/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ControlPlane } from './control-plane.ts';
 import { Api } from './same-answers/api.ts';
+import { deletions } from './same-answers/deletions.ts';
 import type { Exchange } from './same-answers/exchange.ts';
 import { lists } from './same-answers/lists.ts';
 import { normalise } from './same-answers/normalise.ts';
@@ -15,19 +16,25 @@ import { objects } from './same-answers/objects.ts';
 import { randomExchanges } from './same-answers/random.ts';
 import { configMaps, widgets } from './same-answers/resources.ts';
 import { prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import { updates } from './same-answers/updates.ts';
 import { expired, watches } from './same-answers/watches.ts';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
 const random = randomExchanges(seed);
 const groups: [name: string, exchanges: Exchange[]][] = [
   ['objects', objects],
+  ['updates', updates],
+  ['deletions', deletions],
   ['lists', lists],
   ['watches', watches],
   ['random', random],
 ];
 /** Every exchange has a namespace of its own, of the same name on both servers. */
 const namespaces = new Map<object, string>(
-  [...objects, ...lists, ...watches, ...random, ...expired].map((exchange, index) => [exchange, `exchange-${index}`]),
+  [...groups.flatMap(([, exchanges]) => exchanges), ...expired].map((exchange, index) => [
+    exchange,
+    `exchange-${index}`,
+  ]),
 );
 
 let plane: ControlPlane;

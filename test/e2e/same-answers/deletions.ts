@@ -1,0 +1,106 @@
+/** Exchanges about single objects, third part: deletion, with finalizers, conditions and options. */
+import type { Query } from './api.ts';
+import type { Exchange } from './exchange.ts';
+import { configMaps, widgets } from './resources.ts';
+
+const DELETION_PARAMETERS: Query[] = [
+  { propagationPolicy: 'Foreground' },
+  { propagationPolicy: 'Sideways' },
+  { gracePeriodSeconds: '0' },
+];
+
+export const deletions: Exchange[] = [
+  ...[configMaps, widgets].map(
+    (type): Exchange => ({
+      name: `a ${type.kind} with finalizers is deleted when the last one goes`,
+      async run(api) {
+        const things = api.of(type);
+        await things.create(things.object('one', { metadata: { finalizers: ['e.x/a', 'e.x/b'] } }));
+        await things.delete('one');
+        await things.delete('one');
+        await things.patch('one', 'merge', { metadata: { finalizers: ['e.x/a', 'e.x/b', 'e.x/c'] } });
+        await things.create(things.object('one'));
+        await things.patch('one', 'merge', { metadata: { finalizers: ['e.x/b'] } });
+        await things.patch('one', 'merge', { metadata: { labels: { app: 'a' } } });
+        await things.patch('one', 'merge', { metadata: { finalizers: null } });
+        await things.get('one');
+        await things.create(things.object('one'));
+      },
+    }),
+  ),
+  {
+    name: 'an update may drop the last finalizer and change other fields',
+    async run(api) {
+      const things = api.of(widgets);
+      await things.create(things.object('one', { metadata: { finalizers: ['e.x/a'] }, spec: { size: 1 } }));
+      await things.delete('one');
+      const { body } = await things.get('one');
+      await things.put('one', { ...body, metadata: { ...body.metadata, finalizers: [] }, spec: { size: 2 } });
+      await things.get('one');
+    },
+  },
+  {
+    name: 'a deletion can be bound to a uid and a version',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        const { body } = await things.create(things.object('one'));
+        const { uid, resourceVersion } = body.metadata;
+        await things.patch('one', 'merge', { metadata: { labels: { app: 'a' } } });
+        await things.delete('one', { preconditions: { uid: '00000000-0000-0000-0000-000000000001' } });
+        await things.delete('one', { preconditions: { uid, resourceVersion } });
+        await things.get('one');
+        await things.delete('one', { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } });
+      }
+    },
+  },
+  {
+    name: 'a deletion in the background is done at once',
+    async run(api) {
+      const things = api.of(configMaps);
+      await things.create(things.object('one'));
+      await things.delete('one', { propagationPolicy: 'Background' });
+      await things.get('one');
+      await things.create(things.object('two'));
+      await things.delete('two', { propagationPolicy: 'Sideways' });
+      await things.delete('two', { gracePeriodSeconds: 0 });
+    },
+  },
+  {
+    name: 'a deletion in the foreground or with orphans waits for the garbage collector',
+    async run(api) {
+      for (const [name, propagationPolicy] of [
+        ['one', 'Foreground'],
+        ['two', 'Orphan'],
+      ] as const) {
+        const things = api.of(configMaps);
+        await things.create(things.object(name));
+        await things.delete(name, { propagationPolicy });
+        await things.get(name);
+        await things.patch(name, 'merge', { metadata: { finalizers: null } });
+        await things.get(name);
+      }
+    },
+  },
+  {
+    name: 'the options of a deletion can be parameters',
+    async run(api) {
+      const things = api.of(configMaps);
+      for (const query of DELETION_PARAMETERS) {
+        await things.create(things.object('one'));
+        await api.call('DELETE', `${things.path}/one`, { query });
+        await things.patch('one', 'merge', { metadata: { finalizers: null } });
+      }
+    },
+  },
+  {
+    name: 'a recreated object has another uid',
+    async run(api) {
+      const things = api.of(configMaps);
+      const { body } = await things.create(things.object('one'));
+      await things.delete('one');
+      await things.create(things.object('one'));
+      await things.put('one', body);
+    },
+  },
+];
