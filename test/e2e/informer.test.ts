@@ -6,6 +6,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { type Transport, TransportError } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { testSeed } from '../random.ts';
 import { ControlPlane } from './control-plane.ts';
 import { Churn } from './informer/churn.ts';
 import { Gate } from './informer/gate.ts';
@@ -15,7 +16,7 @@ import { prepareRealServer, readKubeConfig } from './same-answers/servers.ts';
 
 const TYPES = [configMaps, secrets, widgets];
 const NAMESPACES = ['quiet', 'selected', 'killed', 'terminated', 'missed', 'token'];
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
+const seed = testSeed();
 
 let plane: ControlPlane;
 let config: KubeConfig;
@@ -23,7 +24,7 @@ let config: KubeConfig;
 let direct: Transport;
 
 beforeAll(async () => {
-  console.log(`informer churn: SEED=${seed}`);
+  console.log(`informer churn: CAPSTAN_SEED=${seed}`);
   plane = await ControlPlane.start();
   config = await readKubeConfig(plane);
   direct = await prepareRealServer(config, NAMESPACES);

@@ -6,6 +6,7 @@
 import type { Transport } from 'capstan/cache';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { testSeed } from '../random.ts';
 import { ControlPlane } from './control-plane.ts';
 import { Api } from './same-answers/api.ts';
 import { deletions } from './same-answers/deletions.ts';
@@ -19,7 +20,7 @@ import { prepareRealServer, readKubeConfig, watchCachesFilled } from './same-ans
 import { updates } from './same-answers/updates.ts';
 import { expired, watches } from './same-answers/watches.ts';
 
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
+const seed = testSeed();
 const random = randomExchanges(seed);
 const groups: [name: string, exchanges: Exchange[]][] = [
   ['objects', objects],
@@ -42,7 +43,7 @@ let embedded: ApiServer;
 let transports: { real: Transport; embedded: Transport };
 
 beforeAll(async () => {
-  console.log(`random exchanges: SEED=${seed}`);
+  console.log(`random exchanges: CAPSTAN_SEED=${seed}`);
   plane = await ControlPlane.start();
   const real = await prepareRealServer(await readKubeConfig(plane), [...namespaces.values()]);
   embedded = await ApiServer.start();

@@ -3,8 +3,8 @@
  * answer was lost may have happened, so every operation can be done twice.
  */
 import type { Transport } from 'capstan/cache';
+import { Random } from '../../random.ts';
 import { eventually } from '../conditions.ts';
-import { seeded } from '../random.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 const WRITERS = 4;
@@ -14,7 +14,7 @@ export class Churn {
   readonly #transport: Transport;
   readonly #path: string;
   readonly #type: ResourceType;
-  readonly #random: () => number;
+  readonly #random: Random;
   readonly #waiting: { at: number; resolve: () => void }[] = [];
   #done = 0;
 
@@ -22,7 +22,7 @@ export class Churn {
     this.#transport = transport;
     this.#type = type;
     this.#path = `${type.prefix}/namespaces/${namespace}/${type.plural}`;
-    this.#random = seeded(seed);
+    this.#random = new Random(seed);
   }
 
   /** Resolves when `operations` are done. Each writer has names of its own, so that it knows which of them exist. */
@@ -31,7 +31,7 @@ export class Churn {
     const write = async (writer: number): Promise<void> => {
       const live = new Set<string>();
       while (left-- > 0) {
-        const name = `n${Math.floor((this.#random() * names) / WRITERS) * WRITERS + writer}`;
+        const name = `n${Math.floor((this.#random.next() * names) / WRITERS) * WRITERS + writer}`;
         await this.#change(name, live);
         this.#count();
       }
@@ -48,14 +48,14 @@ export class Churn {
   }
 
   create(name: string): Promise<void> {
-    const labels = { shard: `s${Math.floor(this.#random() * SHARDS)}` };
+    const labels = { shard: `s${this.#random.int(SHARDS)}` };
     const fields = this.#type.plural === 'widgets' ? { spec: { text: 'é\u2028"😀' } } : { data: { key: 'dmFsdWU=' } };
     const body = { apiVersion: this.#type.apiVersion, kind: this.#type.kind, metadata: { name, labels }, ...fields };
     return this.#send('POST', '', body, [201, 409]);
   }
 
   patch(name: string): Promise<void> {
-    const labels = { shard: `s${Math.floor(this.#random() * SHARDS)}`, n: String(Math.floor(this.#random() * 1e9)) };
+    const labels = { shard: `s${this.#random.int(SHARDS)}`, n: String(this.#random.int(1e9)) };
     return this.#send('PATCH', `/${name}`, { metadata: { labels } }, [200]);
   }
 
@@ -67,7 +67,7 @@ export class Churn {
     if (!live.has(name)) {
       await this.create(name);
       live.add(name);
-    } else if (this.#random() < 0.25) {
+    } else if (this.#random.chance(0.25)) {
       await this.delete(name);
       live.delete(name);
     } else {

@@ -3,7 +3,7 @@
  * watches open all the while. The choices come from the seed and from earlier answers, so as long as two servers have
  * agreed, they are asked the same.
  */
-import { seeded } from '../random.ts';
+import { Random } from '../../random.ts';
 import type { Answer, Api, Collection, JsonObject, KubeBody } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, type ResourceType, secrets, widgets } from './resources.ts';
@@ -24,14 +24,14 @@ export function randomExchanges(seed: number): Exchange[] {
 class RandomWalk {
   readonly #things: Collection;
   readonly #type: ResourceType;
-  readonly #random: () => number;
+  readonly #random: Random;
   /** Every version of an object that an answer has shown, by name. */
   readonly #seen = new Map<string, KubeBody[]>();
 
   constructor(api: Api, type: ResourceType, seed: number) {
     this.#things = api.of(type);
     this.#type = type;
-    this.#random = seeded(seed);
+    this.#random = new Random(seed);
   }
 
   async run(): Promise<void> {
@@ -49,7 +49,7 @@ class RandomWalk {
 
   async #step(name: string): Promise<void> {
     const things = this.#things;
-    const dice = this.#random();
+    const dice = this.#random.next();
     if (dice < 0.25) await this.#remember(things.create(this.#object(name)));
     else if (dice < 0.4) await this.#remember(things.put(name, this.#update(name)));
     else if (dice < 0.55) await this.#remember(things.patch(name, 'merge', this.#mergePatch()));
@@ -68,16 +68,16 @@ class RandomWalk {
   /** On a version seen before, mostly the last one, or on none. */
   #update(name: string): unknown {
     const seen = this.#seen.get(name) ?? [];
-    if (seen.length === 0 || this.#random() < 0.2) return this.#object(name);
-    const base = this.#random() < 0.7 ? seen[seen.length - 1] : this.#pick(seen);
+    if (seen.length === 0 || this.#random.chance(0.2)) return this.#object(name);
+    const base = this.#random.chance(0.7) ? seen[seen.length - 1] : this.#pick(seen);
     return { ...base, ...this.#fields(), metadata: { ...base?.metadata, ...this.#metadata() } };
   }
 
   #metadata(): JsonObject {
     const metadata: JsonObject = {};
-    if (this.#random() < 0.7) metadata.labels = { app: this.#pick(['x', 'y', 'z']), tier: this.#pick(['1', '2']) };
-    if (this.#random() < 0.2) metadata.annotations = { note: String(this.#number()) };
-    if (this.#random() < 0.2) metadata.finalizers = this.#pick([['e.x/one'], ['e.x/one', 'e.x/two'], []]);
+    if (this.#random.chance(0.7)) metadata.labels = { app: this.#pick(['x', 'y', 'z']), tier: this.#pick(['1', '2']) };
+    if (this.#random.chance(0.2)) metadata.annotations = { note: String(this.#number()) };
+    if (this.#random.chance(0.2)) metadata.finalizers = this.#pick([['e.x/one'], ['e.x/one', 'e.x/two'], []]);
     return metadata;
   }
 
@@ -96,9 +96,9 @@ class RandomWalk {
 
   #mergePatch(): JsonObject {
     const metadata = this.#metadata();
-    if (this.#random() < 0.3) metadata.finalizers = null;
-    if (this.#random() < 0.2) metadata.labels = { app: null };
-    return { ...(this.#random() < 0.6 ? this.#fields() : {}), metadata };
+    if (this.#random.chance(0.3)) metadata.finalizers = null;
+    if (this.#random.chance(0.2)) metadata.labels = { app: null };
+    return { ...(this.#random.chance(0.6) ? this.#fields() : {}), metadata };
   }
 
   #jsonPatch(): unknown[] {
@@ -113,15 +113,15 @@ class RandomWalk {
 
   #query(): Record<string, string> {
     const query: Record<string, string> = {};
-    if (this.#random() < 0.6) query.labelSelector = this.#pick(SELECTORS);
-    if (this.#random() < 0.3) query.limit = String(1 + this.#number());
-    if (this.#random() < 0.2) query.fieldSelector = `metadata.name${this.#pick(['=', '!='])}${this.#pick(NAMES)}`;
+    if (this.#random.chance(0.6)) query.labelSelector = this.#pick(SELECTORS);
+    if (this.#random.chance(0.3)) query.limit = String(1 + this.#number());
+    if (this.#random.chance(0.2)) query.fieldSelector = `metadata.name${this.#pick(['=', '!='])}${this.#pick(NAMES)}`;
     return query;
   }
 
   #deleteOptions(name: string): unknown {
     const seen = this.#seen.get(name) ?? [];
-    if (seen.length === 0 || this.#random() < 0.6) return undefined;
+    if (seen.length === 0 || this.#random.chance(0.6)) return undefined;
     const { uid, resourceVersion } = this.#pick(seen).metadata;
     return { preconditions: this.#pick([{ uid }, { resourceVersion }, { uid, resourceVersion }]) };
   }
@@ -134,10 +134,10 @@ class RandomWalk {
   }
 
   #number(): number {
-    return Math.floor(this.#random() * 4);
+    return this.#random.int(4);
   }
 
   #pick<T>(from: readonly T[]): T {
-    return from[Math.floor(this.#random() * from.length)] as T;
+    return this.#random.pick(from);
   }
 }
