@@ -15,7 +15,7 @@ import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } fr
 import { internRead, readKey, readPair, release } from "./keys";
 import { markDirty } from "./queue";
 import {
-  NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_TOUCHED, Q_WAITING, R_AT, R_META, R_SEQUENCE, STATE, WAITING, recordOf,
+  K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf, recordOf,
 } from "./record";
 
 const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
@@ -121,14 +121,15 @@ function entryReady(queue: usize): bool {
 @inline
 function wait(queue: usize, slot: u32, at: f64): i32 {
   const record = recordOf(queue, slot);
+  const key = keyOf(queue, slot);
   const meta = load<u32>(record, R_META);
   if (meta & WAITING) {
-    if (at >= load<f64>(record, R_AT)) return NOTHING;
+    if (at >= load<f64>(key, K_AT)) return NOTHING;
   } else {
     store<u32>(record, meta | WAITING, R_META);
     store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
   }
-  store<f64>(record, at, R_AT);
+  store<f64>(key, at, K_AT);
   const size = load<u32>(queue, Q_HEAP_SIZE);
   const sequence = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
   store<u32>(queue, sequence, Q_HEAP_SEQUENCE);

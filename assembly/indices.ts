@@ -14,7 +14,7 @@
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { keysFree, keysNew, release } from "./keys";
-import { MARKED, NO_MEMORY, R_LINK, R_META, R_SET, R_SET_COUNT, recordOf } from "./record";
+import { K_SET, K_SET_COUNT, MARKED, NO_MEMORY, R_LINK, R_META, T_SLOTS, keyOf, recordOf } from "./record";
 
 const INDEX_BYTES: u32 = 64;
 const I_VALUES: usize = 0; // handle of the key table of values
@@ -118,12 +118,15 @@ function freePairs(object: usize): void {
   if (load<u32>(object, O_COUNT) > 1) blockFree(<usize>load<u32>(object, O_VALUE), load<u32>(object, O_ROOM) << 3);
 }
 
+function freeSet(values: usize, value: u32): void {
+  blockFree(<usize>load<u32>(keyOf(values, value), K_SET), load<u32>(recordOf(values, value), R_SET_ROOM) << 2);
+}
+
 export function indexFree(index: usize): void {
   const values = indexValues(index);
-  const slots = load<u32>(values, 20 /* T_SLOTS */);
+  const slots = load<u32>(values, T_SLOTS);
   for (let slot: u32 = 0; slot < slots; slot++) {
-    const record = recordOf(values, slot);
-    if (load<u32>(record, R_META) & LISTED) blockFree(<usize>load<u32>(record, R_SET), load<u32>(record, R_SET_ROOM) << 2);
+    if (load<u32>(recordOf(values, slot), R_META) & LISTED) freeSet(values, slot);
   }
   keysFree(values);
   const chunks = load<u32>(index, I_CHUNKS);
@@ -170,35 +173,33 @@ export function indexAbort(index: usize): u32 {
 }
 
 /** Room for one more object in a value's set. */
-function setReady(record: usize): bool {
+function setReady(values: usize, value: u32): bool {
+  const record = recordOf(values, value);
+  const key = keyOf(values, value);
   const listed = (load<u32>(record, R_META) & LISTED) != 0;
   const room: u32 = listed ? load<u32>(record, R_SET_ROOM) : 0;
-  const count: u32 = listed ? load<u32>(record, R_SET_COUNT) : 0;
+  const count: u32 = listed ? load<u32>(key, K_SET_COUNT) : 0;
   if (count < room) return true;
   const bytes = room == 0 ? 64 : room << 3;
   const set = blockAlloc(bytes);
   if (set == 0) return false;
   if (room != 0) {
-    memory.copy(set, <usize>load<u32>(record, R_SET), count << 2);
-    blockFree(<usize>load<u32>(record, R_SET), room << 2);
+    memory.copy(set, <usize>load<u32>(key, K_SET), count << 2);
+    blockFree(<usize>load<u32>(key, K_SET), room << 2);
   }
-  store<u32>(record, <u32>set, R_SET);
-  store<u32>(record, count, R_SET_COUNT);
+  store<u32>(key, <u32>set, K_SET);
+  store<u32>(key, count, K_SET_COUNT);
   store<u32>(record, bytes >> 2, R_SET_ROOM);
   store<u32>(record, load<u32>(record, R_META) | LISTED, R_META);
   return true;
 }
 
-function dropEmptySet(values: usize, value: u32, record: usize): void {
-  blockFree(<usize>load<u32>(record, R_SET), load<u32>(record, R_SET_ROOM) << 2);
-  release(values, value);
-}
-
 /** Takes an object out of the set of a value; the set's last object takes its place. True: the set is now empty. */
-function leaveSet(index: usize, record: usize, value: u32, position: u32): bool {
-  const set = <usize>load<u32>(record, R_SET);
-  const last = load<u32>(record, R_SET_COUNT) - 1;
-  store<u32>(record, last, R_SET_COUNT);
+function leaveSet(index: usize, value: u32, position: u32): bool {
+  const key = keyOf(indexValues(index), value);
+  const set = <usize>load<u32>(key, K_SET);
+  const last = load<u32>(key, K_SET_COUNT) - 1;
+  store<u32>(key, last, K_SET_COUNT);
   if (position != last) {
     const moved = load<u32>(set + (<usize>last << 2));
     store<u32>(set + (<usize>position << 2), moved);
@@ -220,7 +221,7 @@ export function indexCommit(index: usize, slot: u32): i32 {
   if (!objectReady(index, slot)) return NO_MEMORY;
   const object = objectOf(index, slot);
   const old = load<u32>(object, O_COUNT);
-  for (let i: u32 = 0; i < wanted; i++) if (!setReady(recordOf(values, load<u32>(list + (i << 2))))) return undoSets(values);
+  for (let i: u32 = 0; i < wanted; i++) if (!setReady(values, load<u32>(list + (i << 2)))) return undoSets(values);
   const pairsBytes = wanted << 3;
   const pairs: usize = wanted > 1 ? blockAlloc(pairsBytes) : 0;
   if (wanted > 1 && pairs == 0) return undoSets(values);
@@ -247,8 +248,9 @@ export function indexCommit(index: usize, slot: u32): i32 {
         store<u32>(pairs + (kept << 3), position, 4);
       } else single = position;
       kept++;
-    } else if (leaveSet(index, record, value, load<u32>(from + (i << 3), 4))) {
-      dropEmptySet(values, value, record);
+    } else if (leaveSet(index, value, load<u32>(from + (i << 3), 4))) {
+      freeSet(values, value);
+      release(values, value);
       store<u32>(list + ((wanted + given++) << 2), value);
     }
   }
@@ -263,9 +265,10 @@ export function indexCommit(index: usize, slot: u32): i32 {
     const meta = load<u32>(record, R_META);
     if ((meta & MARKED) == 0) continue;
     store<u32>(record, meta & ~MARKED, R_META);
-    const position = load<u32>(record, R_SET_COUNT);
-    store<u32>(record, position + 1, R_SET_COUNT);
-    store<u32>(<usize>load<u32>(record, R_SET) + (<usize>position << 2), slot);
+    const key = keyOf(values, value);
+    const position = load<u32>(key, K_SET_COUNT);
+    store<u32>(key, position + 1, K_SET_COUNT);
+    store<u32>(<usize>load<u32>(key, K_SET) + (<usize>position << 2), slot);
     store<u32>(to + (kept << 3), value);
     store<u32>(to + (kept << 3), position, 4);
     kept++;
@@ -283,10 +286,11 @@ export function indexCommit(index: usize, slot: u32): i32 {
 /** Sets made ready for values that nobody has yet are freed again, so that indexAbort finds the values as they were. */
 function undoSets(values: usize): i32 {
   for (let i: u32 = 0; i < listCount; i++) {
-    const record = recordOf(values, load<u32>(list + (i << 2)));
+    const value = load<u32>(list + (i << 2));
+    const record = recordOf(values, value);
     const meta = load<u32>(record, R_META);
-    if ((meta & LISTED) == 0 || load<u32>(record, R_SET_COUNT) != 0) continue;
-    blockFree(<usize>load<u32>(record, R_SET), load<u32>(record, R_SET_ROOM) << 2);
+    if ((meta & LISTED) == 0 || load<u32>(keyOf(values, value), K_SET_COUNT) != 0) continue;
+    freeSet(values, value);
     store<u32>(record, meta & ~LISTED, R_META);
   }
   return NO_MEMORY;
@@ -299,9 +303,9 @@ export function indexList(): usize {
 
 /** The set of a value: its address and its count. */
 export function indexSet(index: usize, value: u32): usize {
-  return <usize>load<u32>(recordOf(indexValues(index), value), R_SET);
+  return <usize>load<u32>(keyOf(indexValues(index), value), K_SET);
 }
 
 export function indexSetCount(index: usize, value: u32): u32 {
-  return load<u32>(recordOf(indexValues(index), value), R_SET_COUNT);
+  return load<u32>(keyOf(indexValues(index), value), K_SET_COUNT);
 }

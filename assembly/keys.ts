@@ -12,9 +12,9 @@
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
-  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, HEADER_BYTES, INLINE_BYTES, KEYED, NO_MEMORY, NOTHING, Q_TIMES, R_EXTERNAL_BLOCK,
-  R_EXTERNAL_SPLIT, R_EXTERNAL_UNITS, R_GENERATION, R_HASH, R_KEY, R_LINK, R_META, SPLIT_SHIFT, STATE, T_BUCKETS, T_CHUNKS,
-  T_DIR, T_DIR_SIZE, T_FREE, T_MASK, T_SECRET, T_SEED, T_SLOTS, T_USED, TIME_CHUNK_BYTES, UNITS_SHIFT, WIDE, recordOf,
+  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, FORM, GENERATION, HEADER_BYTES, INLINE_BYTES, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
+  K_EXTERNAL_UNITS, K_FORM, K_KEY, NO_MEMORY, NOTHING, Q_TIMES, R_HASH, R_LINK, R_META, SPLIT_SHIFT, T_BUCKETS, T_CHUNKS, T_DIR,
+  T_DIR_SIZE, T_FREE, T_MASK, T_SECRET, T_SEED, T_SLOTS, T_USED, TIME_CHUNK_BYTES, WIDE, keyOf, recordOf,
 } from "./record";
 
 @external("wasm:js-string", "length")
@@ -32,7 +32,7 @@ let keyHash: u32 = 0;
 let keyUnits: u32 = 0;
 let keySplit: u32 = 0;
 let keyBytes: u32 = 0;
-let keyMeta: u32 = 0; // what the upper bits of meta are for this key
+let keyForm: u32 = 0; // without the generation
 
 let instanceSeed: u64 = 0x9e3779b97f4a7c15;
 let instanceSecret: u64 = 0xd6e8feb86659fd93;
@@ -56,8 +56,7 @@ export function keysNew(): usize {
 export function keysFree(table: usize): void {
   const slots = load<u32>(table, T_SLOTS);
   for (let slot: u32 = 0; slot < slots; slot++) {
-    const record = recordOf(table, slot);
-    if (load<u32>(record, R_META) & EXTERNAL) freeExternal(record);
+    if (load<u32>(recordOf(table, slot), R_META) & EXTERNAL) freeExternal(keyOf(table, slot));
   }
   const directory = <usize>load<u32>(table, T_DIR);
   const times = <usize>load<u32>(table, Q_TIMES);
@@ -143,8 +142,8 @@ function setKey(hash: u64, units: u32, split: u32, wide: bool): void {
   keyUnits = units;
   keySplit = split;
   keyBytes = wide ? units << 1 : units;
-  const meta = KEYED | (wide ? WIDE : 0);
-  keyMeta = keyBytes > INLINE_BYTES ? meta | EXTERNAL : meta | (units << UNITS_SHIFT) | (split << SPLIT_SHIFT);
+  const form: u32 = wide ? WIDE : 0;
+  keyForm = keyBytes > INLINE_BYTES ? form | EXTERNAL : form | units | (split << SPLIT_SHIFT);
 }
 
 /** Reads a string key into the scratch; false when there is no memory for that. */
@@ -198,16 +197,16 @@ function copyKey(to: usize): void {
 }
 
 @inline
-function isKey(record: usize): bool {
-  if ((load<u32>(record, R_META) & ~STATE) != keyMeta) return false;
-  if (keyMeta & EXTERNAL) {
+function isKey(key: usize): bool {
+  if ((load<u32>(key, K_FORM) & FORM) != keyForm) return false;
+  if (keyForm & EXTERNAL) {
     return (
-      load<u32>(record, R_EXTERNAL_UNITS) == keyUnits &&
-      load<u32>(record, R_EXTERNAL_SPLIT) == keySplit &&
-      bytesEqual(<usize>load<u32>(record, R_EXTERNAL_BLOCK), scratch, keyBytes)
+      load<u32>(key, K_EXTERNAL_UNITS) == keyUnits &&
+      load<u32>(key, K_EXTERNAL_SPLIT) == keySplit &&
+      bytesEqual(<usize>load<u32>(key, K_EXTERNAL_BLOCK), scratch, keyBytes)
     );
   }
-  return bytesEqual(record + R_KEY, scratch, keyBytes);
+  return bytesEqual(key + K_KEY, scratch, keyBytes);
 }
 
 /** The slot of the key read last, or NOTHING. */
@@ -221,7 +220,7 @@ export function findRead(table: usize): i32 {
     if (entry == 0) return NOTHING;
     if (<u32>(entry >> 32) == keyHash) {
       const slot = <u32>entry - 1;
-      if (isKey(recordOf(table, slot))) return slot;
+      if (isKey(keyOf(table, slot))) return slot;
     }
     i = (i + 1) & mask;
   }
@@ -316,17 +315,23 @@ function slotReady(table: usize): bool {
   );
 }
 
-/** Takes a slot; slotReady has been asked. */
+/** Takes a slot for a key of this form; slotReady has been asked. The rest of meta is 0 by now. */
 @inline
-function takeSlot(table: usize): u32 {
+function takeSlot(table: usize, meta: u32, form: u32): u32 {
+  let slot: u32;
   const free = load<u32>(table, T_FREE);
   store<u32>(table, load<u32>(table, T_USED) + 1, T_USED);
   if (free != 0) {
-    store<u32>(table, load<u32>(recordOf(table, free - 1), R_LINK), T_FREE);
-    return free - 1;
+    slot = free - 1;
+    store<u32>(table, load<u32>(recordOf(table, slot), R_LINK), T_FREE);
+  } else {
+    slot = load<u32>(table, T_SLOTS);
+    store<u32>(table, slot + 1, T_SLOTS);
   }
-  const slot = load<u32>(table, T_SLOTS);
-  store<u32>(table, slot + 1, T_SLOTS);
+  const key = keyOf(table, slot);
+  store<u64>(key, 0, K_AT);
+  store<u32>(key, ((load<u32>(key, K_FORM) & ~FORM) + GENERATION) | form, K_FORM);
+  store<u32>(recordOf(table, slot), meta, R_META);
   return slot;
 }
 
@@ -339,18 +344,17 @@ export function internRead(table: usize): i32 {
   // At most five eighths full: probes stay within a cache line or two.
   if ((load<u32>(table, T_BUCKETS) == 0 || used >= (mask >> 1) + (mask >> 3)) && !growBuckets(table)) return NO_MEMORY;
   if (!slotReady(table)) return NO_MEMORY;
-  const external: usize = keyMeta & EXTERNAL ? blockAlloc(keyBytes) : 0;
-  if (keyMeta & EXTERNAL && external == 0) return NO_MEMORY;
+  const external: usize = keyForm & EXTERNAL ? blockAlloc(keyBytes) : 0;
+  if (keyForm & EXTERNAL && external == 0) return NO_MEMORY;
 
-  const slot = takeSlot(table);
-  const record = recordOf(table, slot);
-  store<u32>(record, keyHash, R_HASH);
-  store<u32>(record, keyMeta, R_META);
-  let to = record + R_KEY;
+  const slot = takeSlot(table, KEYED | (keyForm & EXTERNAL), keyForm);
+  const key = keyOf(table, slot);
+  store<u32>(recordOf(table, slot), keyHash, R_HASH);
+  let to = key + K_KEY;
   if (external != 0) {
-    store<u32>(record, <u32>external, R_EXTERNAL_BLOCK);
-    store<u32>(record, keyUnits, R_EXTERNAL_UNITS);
-    store<u32>(record, keySplit, R_EXTERNAL_SPLIT);
+    store<u32>(key, <u32>external, K_EXTERNAL_BLOCK);
+    store<u32>(key, keyUnits, K_EXTERNAL_UNITS);
+    store<u32>(key, keySplit, K_EXTERNAL_SPLIT);
     to = external;
   }
   copyKey(to);
@@ -365,15 +369,12 @@ export function internRead(table: usize): i32 {
 /** A slot without a key: the host finds it by itself. NO_MEMORY: nothing was changed. */
 export function slotNew(table: usize): i32 {
   if (!slotReady(table)) return NO_MEMORY;
-  const slot = takeSlot(table);
-  store<u32>(recordOf(table, slot), 0, R_META);
-  return slot;
+  return takeSlot(table, 0, 0);
 }
 
-function freeExternal(record: usize): void {
-  const units = load<u32>(record, R_EXTERNAL_UNITS);
-  const bytes = load<u32>(record, R_META) & WIDE ? units << 1 : units;
-  blockFree(<usize>load<u32>(record, R_EXTERNAL_BLOCK), bytes);
+function freeExternal(key: usize): void {
+  const units = load<u32>(key, K_EXTERNAL_UNITS);
+  blockFree(<usize>load<u32>(key, K_EXTERNAL_BLOCK), load<u32>(key, K_FORM) & WIDE ? units << 1 : units);
 }
 
 function removeBucket(table: usize, hash: u32, slot: u32): void {
@@ -405,10 +406,9 @@ export function release(table: usize, slot: u32): void {
   const meta = load<u32>(record, R_META);
   if (meta & KEYED) {
     removeBucket(table, load<u32>(record, R_HASH), slot);
-    if (meta & EXTERNAL) freeExternal(record);
+    if (meta & EXTERNAL) freeExternal(keyOf(table, slot));
   }
   store<u32>(record, 0, R_META);
-  store<u32>(record, load<u32>(record, R_GENERATION) + 1, R_GENERATION);
   store<u32>(record, load<u32>(table, T_FREE), R_LINK);
   store<u32>(table, slot + 1, T_FREE);
   store<u32>(table, load<u32>(table, T_USED) - 1, T_USED);

@@ -2,17 +2,13 @@
 // count means in milliseconds is the host's arithmetic. A key has a record from its first failure until it is forgotten.
 
 import { findRead, internRead, readKey, readPair, release } from "./keys";
-import { NO_MEMORY, NOTHING, R_FAILURES, R_META, recordOf } from "./record";
-
-const COUNTED: u32 = 1; // state: the record holds a count (it begins at 0)
+import { K_FAILURES, NO_MEMORY, NOTHING, keyOf } from "./record";
 
 @inline
 function fail(table: usize, slot: u32): i32 {
-  const record = recordOf(table, slot);
-  const meta = load<u32>(record, R_META);
-  const failures: u32 = meta & COUNTED ? load<u32>(record, R_FAILURES) : 0;
-  store<u32>(record, meta | COUNTED, R_META);
-  if (failures < 0x7fffffff) store<u32>(record, failures + 1, R_FAILURES);
+  const key = keyOf(table, slot);
+  const failures = load<u32>(key, K_FAILURES);
+  if (failures < 0x7fffffff) store<u32>(key, failures + 1, K_FAILURES);
   return failures;
 }
 
@@ -53,7 +49,7 @@ export function limiterForgetPair(table: usize, first: externref, second: extern
 @inline
 function countRead(table: usize): i32 {
   const slot = findRead(table);
-  return slot == NOTHING ? 0 : load<u32>(recordOf(table, slot), R_FAILURES);
+  return slot == NOTHING ? 0 : load<u32>(keyOf(table, slot), K_FAILURES);
 }
 
 export function limiterCount(table: usize, key: externref): i32 {
@@ -65,5 +61,5 @@ export function limiterCountPair(table: usize, first: externref, second: externr
 }
 
 export function limiterCountSlot(table: usize, slot: u32): i32 {
-  return load<u32>(recordOf(table, slot), R_FAILURES);
+  return load<u32>(keyOf(table, slot), K_FAILURES);
 }

@@ -9,10 +9,11 @@
 //   |buckets |dir     |used    |free    |seed             |ready   |len     |dirty   |heap    |size    |times   |stats
 //   |    mask|dirSize |slots   |secret…                   |    tail|    proc|        |    cap |    seq |        |
 //
-//   record, 64 B: one cache line, so that an operation on a short key touches a bucket and this line
-//   0     4     8     12    16          24                                              60    64
-//   |hash |meta |link |gen  |at         |key: 36 bytes                                   |seq  |
-//   |     |     |     |     |or 2 × u32 |or: block u32, units u32, split u32 (EXTERNAL)  |     |
+//   record, 64 B in two columns of its chunk: the state, 16 B, that getting, finishing and firing touch (256 of them fill one
+//   4 KiB page), and the key, 48 B, that only finding a key touches
+//   0     4     8     12    16        0           8     12                                              48
+//   |hash |meta |link |seq  |         |at         |form |key: 36 bytes                                  |
+//                                     |or 2 × u32 |     |or: block u32, units u32, split u32 (EXTERNAL) |
 
 export const HEADER_BYTES: u32 = 128;
 export const T_BUCKETS: usize = 0; // u32 address of u64[mask + 1], 0 before the first key
@@ -45,37 +46,43 @@ export const Q_TOUCHED: usize = 112; // u64 that nobody reads, see touchAhead in
 export const Q_HOST_ORDER: usize = 104; // u32, 1: the host keeps the order, the ready list stays empty
 
 export const CHUNK_SHIFT: u32 = 8; // 256 records
-export const CHUNK_BYTES: u32 = 64 << 8;
+export const STATES_BYTES: u32 = 16 << 8;
+export const CHUNK_BYTES: u32 = STATES_BYTES + (48 << 8);
 export const TIME_SHIFT: u32 = 5;
 export const TIME_CHUNK_BYTES: u32 = 32 << 8;
 
+// The state column
 export const R_HASH: usize = 0; // u32
-export const R_META: usize = 4; // u32: state and how the key is kept
+export const R_META: usize = 4; // u32: state, and what giving the slot back has to undo
 export const R_LINK: usize = 8; // u32 slot + 1: next in the ready list, or next free slot
-export const R_GENERATION: usize = 12; // u32, grows each time the slot is given back
-export const R_AT: usize = 16; // f64 ms: when WAITING ends
-export const R_FAILURES: usize = 16; // u32 (limiter tables)
-export const R_SET: usize = 16; // u32 block of the set of an index value
-export const R_SET_COUNT: usize = 20; // u32
-export const R_KEY: usize = 24;
-export const INLINE_BYTES: u32 = 36;
-export const R_SEQUENCE: usize = 60; // u32: of the entry in the delay heap that is live while WAITING
-export const R_EXTERNAL_BLOCK: usize = 24;
-export const R_EXTERNAL_UNITS: usize = 28;
-export const R_EXTERNAL_SPLIT: usize = 32;
+export const R_SEQUENCE: usize = 12; // u32: of the entry in the delay heap that is live while WAITING
 
-// meta, bits 0-7: the state. No bit set: the slot is given back.
+// meta, bits 0-7: the state. No bit set: the slot is given back (queues).
 export const DIRTY: u32 = 1; // to be handed out
 export const PROCESSING: u32 = 2; // handed out, not done
 export const WAITING: u32 = 4; // has a live entry in the delay heap
 export const MARKED: u32 = 8; // an index value named in the set that is being put together; never set between calls
 export const STATE: u32 = 0xff;
-// bits 8-15: length of an inline key in code units; 16-23: length of its first part
-export const UNITS_SHIFT: u32 = 8;
-export const SPLIT_SHIFT: u32 = 16;
-export const KEYED: u32 = 1 << 24; // the table holds the key and a bucket points here; else the key is the host's affair
-export const WIDE: u32 = 1 << 25; // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
-export const EXTERNAL: u32 = 1 << 26; // more than INLINE_BYTES: in a block of its own
+export const KEYED: u32 = 1 << 8; // the table holds the key and a bucket points here; else the key is the host's affair
+export const EXTERNAL: u32 = 1 << 9; // the key is longer than INLINE_BYTES: in a block of its own (in meta and in form)
+
+// The key column; its first 8 bytes are 0 when the slot is taken
+export const K_AT: usize = 0; // f64 ms: when WAITING ends
+export const K_FAILURES: usize = 0; // u32 (limiter tables)
+export const K_SET: usize = 0; // u32 block of the set of an index value
+export const K_SET_COUNT: usize = 4; // u32
+export const K_FORM: usize = 8; // u32
+export const K_KEY: usize = 12;
+export const INLINE_BYTES: u32 = 36;
+export const K_EXTERNAL_BLOCK: usize = 12;
+export const K_EXTERNAL_UNITS: usize = 16;
+export const K_EXTERNAL_SPLIT: usize = 20;
+
+// form: how the key is kept. Bits 0-7: length of an inline key in code units; 10-17: length of its first part.
+export const SPLIT_SHIFT: u32 = 10;
+export const WIDE: u32 = 1 << 8; // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
+export const FORM: u32 = 0x3ffff;
+export const GENERATION: u32 = 1 << 18; // bits 18-31 count how often the slot was taken
 
 // Times of a slot in timed queues, 32 B
 export const M_ADDED: usize = 0; // f64: when it became DIRTY
@@ -83,11 +90,22 @@ export const M_STARTED: usize = 8; // f64: when it was handed out
 export const M_BEFORE: usize = 16; // u32 slot + 1: handed out just before this one and still being processed
 export const M_AFTER: usize = 20; // u32 slot + 1
 
+/** The state of a slot. */
 @inline
 export function recordOf(table: usize, slot: u32): usize {
   return (
     <usize>load<u32>(<usize>load<u32>(table, T_DIR) + ((slot >> CHUNK_SHIFT) << 2)) +
-    ((slot & ((1 << CHUNK_SHIFT) - 1)) << 6)
+    ((slot & ((1 << CHUNK_SHIFT) - 1)) << 4)
+  );
+}
+
+/** The key of a slot. */
+@inline
+export function keyOf(table: usize, slot: u32): usize {
+  return (
+    <usize>load<u32>(<usize>load<u32>(table, T_DIR) + ((slot >> CHUNK_SHIFT) << 2)) +
+    STATES_BYTES +
+    (slot & ((1 << CHUNK_SHIFT) - 1)) * 48
   );
 }
 
