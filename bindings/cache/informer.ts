@@ -38,6 +38,10 @@ export interface SharedIndexInformerOptions {
   random?: () => number;
   /** Gets every error that makes the informer list again; see {@link ReflectorOptions}. */
   watchErrorHandler?: (error: unknown) => void;
+  /** Streaming the initial list is not part of this version: `true` is refused. */
+  watchList?: boolean;
+  /** Every delta in order, client-go's RealFIFO: the default. `'delta'` is not part of this version and is refused. */
+  queue?: 'real' | 'delta';
 }
 
 /** client-go: shared_informer.go minimumResyncPeriod. */
@@ -87,6 +91,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const { resyncPeriod = 0, clock = systemClock, random, watchErrorHandler } = options;
     requireNumber('options.resyncPeriod', resyncPeriod);
     if (random !== undefined) requireFunction('options.random', random);
+    if (options.watchList) throw invalid('options.watchList', 'false, because this version lists and then watches', true);
+    if ((options.queue ?? 'real') !== 'real') {
+      throw invalid('options.queue', "'real', because this version has no other queue", options.queue);
+    }
     this.#clock = clock;
     this.#describe = listWatch.describe();
     this.#defaultResyncPeriod = Math.max(resyncPeriod, 0);

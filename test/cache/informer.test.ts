@@ -553,6 +553,14 @@ describe('an informer', () => {
     expect(() => new SharedIndexInformer(listWatch, { resyncPeriod: Number.NaN })).toThrow(invalid);
     expect(() => new SharedIndexInformer(listWatch, { random: 7 as unknown as () => number })).toThrow(invalid);
   });
+
+  test('says so when asked for what this version does not have', () => {
+    const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+    const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
+    expect(() => new SharedIndexInformer(listWatch, { watchList: true })).toThrow(invalid);
+    expect(() => new SharedIndexInformer(listWatch, { queue: 'delta' })).toThrow(invalid);
+    expect(new SharedIndexInformer(listWatch, { watchList: false, queue: 'real' }).hasSynced()).toBe(false);
+  });
 });
 
 describe('events', () => {
