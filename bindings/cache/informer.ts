@@ -91,7 +91,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const { resyncPeriod = 0, clock = systemClock, random, watchErrorHandler } = options;
     requireNumber('options.resyncPeriod', resyncPeriod);
     if (random !== undefined) requireFunction('options.random', random);
-    if (options.watchList) throw invalid('options.watchList', 'false, because this version lists and then watches', true);
+    if (options.watchList)
+      throw invalid('options.watchList', 'false, because this version lists and then watches', true);
     if ((options.queue ?? 'real') !== 'real') {
       throw invalid('options.queue', "'real', because this version has no other queue", options.queue);
     }

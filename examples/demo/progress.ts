@@ -103,7 +103,9 @@ export class Progress {
     ];
     const width = Math.min(this.#out.columns ?? WIDTH, 120) - 1;
     const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : '';
-    this.#out.write(up + lines.map((line) => `\x1b[2K${line.slice(0, width)}\n`).join(''));
+    this.#out.write(
+      up + lines.map((line) => `\x1b[2K${line.length > width ? `${line.slice(0, width - 1)}…` : line}\n`).join(''),
+    );
     this.#drawn = lines.length;
   }
 }
