@@ -197,9 +197,15 @@ export class Core {
     return this.#doubles;
   }
 
-  /** To be thrown in place of what an export threw. */
+  /** To be thrown in place of what an export threw. A trap and a stack that overflowed inside poison the instance. */
   trapped(cause: unknown): unknown {
     if (cause instanceof CapstanError) return cause;
+    if (!(cause instanceof WebAssembly.RuntimeError || cause instanceof RangeError)) {
+      // Thrown on the way in, before the core ran: an argument that cannot be made a number, for example.
+      return new CapstanError('INVALID_ARGUMENT', 'the call was given something that cannot be read or converted', {
+        cause,
+      });
+    }
     const error = (): CapstanError =>
       new CapstanError(
         'POISONED',

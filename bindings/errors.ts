@@ -36,20 +36,29 @@ export class CapstanError extends Error {
   }
 }
 
-/** How a value is shown in a message: short, with its type where the text alone would not tell. */
+/** How a value is shown in a message: short, with its type where the text alone would not tell. Never throws, whatever the value does. */
 export function show(value: unknown): string {
-  if (typeof value === 'string')
-    return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}…` : JSON.stringify(value);
-  if (typeof value === 'function') return 'a function';
-  if (value === null || value === undefined || typeof value !== 'object') return String(value);
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  const name = value.constructor?.name;
-  return name && name !== 'Object' ? `an object of class ${name}` : 'an object';
+  try {
+    if (typeof value === 'string') {
+      return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}…` : JSON.stringify(value);
+    }
+    if (typeof value === 'function') return 'a function';
+    if (value === null || value === undefined || typeof value !== 'object') return String(value);
+    if (Array.isArray(value)) return `an array of ${value.length}`;
+    const name: unknown = value.constructor?.name;
+    return typeof name === 'string' && name !== '' && name !== 'Object' ? `an object of class ${name}` : 'an object';
+  } catch {
+    return 'an object that cannot be read';
+  }
 }
 
 /** `"qps" expected a number > 0, got NaN`. */
 export function invalid(name: string, expected: string, got: unknown): CapstanError {
   return new CapstanError('INVALID_ARGUMENT', `"${name}" expected ${expected}, got ${show(got)}`);
+}
+
+export function requireObject(name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw invalid(name, 'an object', value);
 }
 
 export function requireFunction(name: string, value: unknown): void {

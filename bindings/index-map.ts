@@ -25,8 +25,9 @@ export class IndexMap {
   set(slot: number, values: readonly string[]): void {
     const x = this.#core.x;
     try {
-      if (!x.indexBegin(values.length)) throw this.#core.outOfMemory();
-      for (const value of values) {
+      const list = Array.from(values); // counted and read as one: the core reserves by the count
+      if (!x.indexBegin(list.length)) throw this.#core.outOfMemory();
+      for (const value of list) {
         const valueSlot = this.#keys.intern(value);
         if (valueSlot < 0) throw this.#core.outOfMemory();
         this.#texts[valueSlot] = value;

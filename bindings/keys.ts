@@ -6,7 +6,7 @@
  * - JS: a Map interns them and the core sees slots only. The default where the engine has no string functions (a hash costs
  *   240-300 ns there) and on Bun, where they are slower than its Map.
  */
-import { type Core, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
+import { type Core, disposedExports, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
 import { CapstanError, invalid, requireFunction, show } from './errors.ts';
 import { type Request, requestKey } from './request.ts';
 
@@ -85,16 +85,36 @@ function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {
   };
 }
 
-function checkRequest(item: Request): void {
-  if (typeof item?.namespace === 'string' && typeof item.name === 'string') return;
-  const got =
-    typeof item === 'object' && item !== null
-      ? `{ namespace: ${show(item.namespace)}, name: ${show(item.name)} }`
-      : show(item);
-  throw new CapstanError(
-    'INVALID_ARGUMENT',
-    `"item" expected a request { namespace: string, name: string }, got ${got}`,
-  );
+// The parts of the request that was read last. Read once: a getter may answer something else the second time, or throw.
+let namespaceOf = '';
+let nameOf = '';
+
+function readRequest(item: Request): void {
+  let namespace: unknown;
+  let name: unknown;
+  try {
+    namespace = item.namespace;
+    name = item.name;
+  } catch (cause) {
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"item" expected a request { namespace: string, name: string }, got ${show(item)}`,
+      { cause },
+    );
+  }
+  if (typeof namespace !== 'string' || typeof name !== 'string') {
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"item" expected a request { namespace: string, name: string }, got { namespace: ${show(namespace)}, name: ${show(name)} }`,
+    );
+  }
+  namespaceOf = namespace;
+  nameOf = name;
+}
+
+/** Stands for the keys of something that was disposed of. */
+export function disposedTable(what: string): KeyTable<unknown> {
+  return disposedExports(what) as unknown as KeyTable<unknown>;
 }
 
 class WasmTexts<T> implements KeyTable<T> {
@@ -149,38 +169,38 @@ class WasmPairs implements KeyTable<Request> {
   }
 
   add(item: Request, now: number): number {
-    checkRequest(item);
-    return this.#core.x.queueAddPair(this.#handle, item.namespace, item.name, now);
+    readRequest(item);
+    return this.#core.x.queueAddPair(this.#handle, namespaceOf, nameOf, now);
   }
 
   wait(item: Request, at: number): number {
-    checkRequest(item);
-    return this.#core.x.delayAddPair(this.#handle, item.namespace, item.name, at);
+    readRequest(item);
+    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at);
   }
 
   find(item: Request): number {
-    checkRequest(item);
-    return this.#core.x.keysFindPair(this.#handle, item.namespace, item.name);
+    readRequest(item);
+    return this.#core.x.keysFindPair(this.#handle, namespaceOf, nameOf);
   }
 
   intern(item: Request): number {
-    checkRequest(item);
-    return this.#core.x.keysInternPair(this.#handle, item.namespace, item.name);
+    readRequest(item);
+    return this.#core.x.keysInternPair(this.#handle, namespaceOf, nameOf);
   }
 
   fail(item: Request): number {
-    checkRequest(item);
-    return this.#core.x.limiterFailPair(this.#handle, item.namespace, item.name);
+    readRequest(item);
+    return this.#core.x.limiterFailPair(this.#handle, namespaceOf, nameOf);
   }
 
   count(item: Request): number {
-    checkRequest(item);
-    return this.#core.x.limiterCountPair(this.#handle, item.namespace, item.name);
+    readRequest(item);
+    return this.#core.x.limiterCountPair(this.#handle, namespaceOf, nameOf);
   }
 
   forget(item: Request): number {
-    checkRequest(item);
-    return this.#core.x.limiterForgetPair(this.#handle, item.namespace, item.name);
+    readRequest(item);
+    return this.#core.x.limiterForgetPair(this.#handle, namespaceOf, nameOf);
   }
 
   released(): void {}
@@ -197,14 +217,15 @@ abstract class JsKeys<T> implements KeyTable<T> {
   }
 
   abstract find(item: T): number;
-  protected abstract bind(item: T, slot: number): void;
+  /** Remembers the slot of the item that find() was called with last. */
+  protected abstract bind(slot: number): void;
   abstract released(slot: number): void;
 
   intern(item: T): number {
     const known = this.find(item);
     if (known !== NOTHING) return known;
     const slot = this.#core.x.keysSlotNew(this.#handle);
-    if (slot >= 0) this.bind(item, slot);
+    if (slot >= 0) this.bind(slot);
     return slot;
   }
 
@@ -247,6 +268,7 @@ class JsTexts<T> extends JsKeys<T> {
   readonly #text: KeyFunction<T>;
   readonly #slots = new Map<string, number>();
   readonly #texts: string[] = []; // by slot, as long as it is in use
+  #last = ''; // looked up last: the key function is called once
 
   constructor(core: Core, handle: number, text: KeyFunction<T>) {
     super(core, handle);
@@ -254,13 +276,13 @@ class JsTexts<T> extends JsKeys<T> {
   }
 
   find(item: T): number {
-    return this.#slots.get(this.#text(item)) ?? NOTHING;
+    this.#last = this.#text(item);
+    return this.#slots.get(this.#last) ?? NOTHING;
   }
 
-  protected bind(item: T, slot: number): void {
-    const text = this.#text(item);
-    this.#slots.set(text, slot);
-    this.#texts[slot] = text;
+  protected bind(slot: number): void {
+    this.#slots.set(this.#last, slot);
+    this.#texts[slot] = this.#last;
   }
 
   released(slot: number): void {
@@ -275,18 +297,18 @@ class JsPairs extends JsKeys<Request> {
   readonly #keys: (Request | undefined)[] = []; // by slot; copies, as a caller may change its object
 
   find(item: Request): number {
-    checkRequest(item);
-    return this.#namespaces.get(item.namespace)?.get(item.name) ?? NOTHING;
+    readRequest(item);
+    return this.#namespaces.get(namespaceOf)?.get(nameOf) ?? NOTHING;
   }
 
-  protected bind(item: Request, slot: number): void {
-    let names = this.#namespaces.get(item.namespace);
+  protected bind(slot: number): void {
+    let names = this.#namespaces.get(namespaceOf);
     if (names === undefined) {
       names = new Map();
-      this.#namespaces.set(item.namespace, names);
+      this.#namespaces.set(namespaceOf, names);
     }
-    names.set(item.name, slot);
-    this.#keys[slot] = { namespace: item.namespace, name: item.name };
+    names.set(nameOf, slot);
+    this.#keys[slot] = { namespace: namespaceOf, name: nameOf };
   }
 
   released(slot: number): void {

@@ -288,10 +288,11 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return (object) => {
       try {
         const values: unknown = indexFunc(object);
-        if (!Array.isArray(values) || values.some((value) => typeof value !== 'string')) {
+        const list: unknown[] | undefined = Array.isArray(values) ? Array.from(values) : undefined; // holes become undefined
+        if (list === undefined || list.some((value) => typeof value !== 'string')) {
           throw invalid(`indexers.${name}`, 'a function that returns an array of strings', values);
         }
-        return values;
+        return list as string[];
       } catch (error) {
         return this.indexFailed(name, error);
       }

@@ -14,7 +14,7 @@ import type { Transport } from '../cache/transport.ts';
 import { TimeSlice } from '../cache/wait.ts';
 import { waitForCacheSync } from '../cache/wait-for-sync.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
+import { CapstanError, invalid, requireFunction, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type Request, requestKey } from '../request.ts';
 import {
@@ -45,9 +45,9 @@ export interface ControllerOptions<T extends object> {
   rateLimiter?: RateLimiter<Request>;
   /** The priority queue is not part of this version: `true` is refused. */
   usePriorityQueue?: boolean;
-  /** After so many milliseconds the context's signal fires. The call itself is still waited for. Default: never. */
+  /** After so many milliseconds the context's signal fires. The call itself is still waited for. 0, the default: never. */
   reconciliationTimeout?: number;
-  /** How long the caches may take to fill, in milliseconds, before `run` rejects. Default two minutes. */
+  /** How long the caches may take to fill, in milliseconds, before `run` rejects. 0, the default: two minutes. */
   cacheSyncTimeout?: number;
   /** Gets the metrics of the controller's queue, under the controller's name. */
   metricsProvider?: MetricsProvider;
@@ -118,15 +118,22 @@ function checked<T extends object>(options: ControllerOptions<T>): Settings<T> {
     name: options.name ?? options.for.kind.toLowerCase(),
     owns: options.owns ?? [],
     maxConcurrentReconciles: options.maxConcurrentReconciles ?? 1,
-    cacheSyncTimeout: options.cacheSyncTimeout ?? CACHE_SYNC_TIMEOUT_MS,
+    cacheSyncTimeout:
+      (options.cacheSyncTimeout ?? 0) === 0 ? CACHE_SYNC_TIMEOUT_MS : (options.cacheSyncTimeout as number),
     clock: options.clock ?? systemClock,
   };
   if (typeof settings.name !== 'string') throw invalid('options.name', 'a string', settings.name);
   if (!Array.isArray(settings.owns)) throw invalid('options.owns', 'an array of resources', settings.owns);
   requireInteger('options.maxConcurrentReconciles', settings.maxConcurrentReconciles, 1);
-  requireNumber('options.cacheSyncTimeout', settings.cacheSyncTimeout);
-  if (options.reconciliationTimeout !== undefined) {
-    requireNumber('options.reconciliationTimeout', options.reconciliationTimeout);
+  for (const name of ['cacheSyncTimeout', 'reconciliationTimeout'] as const) {
+    const ms: unknown = settings[name] ?? 0;
+    if (typeof ms !== 'number' || !(ms >= 0)) throw invalid(`options.${name}`, 'milliseconds >= 0', ms);
+  }
+  for (const [i, owned] of settings.owns.entries()) {
+    if (typeof owned?.kind !== 'string') throw invalid(`options.owns[${i}]`, 'what defineResource returns', owned);
+  }
+  for (const method of ['now', 'setTimer', 'clearTimer'] as const) {
+    requireFunction(`options.clock.${method}`, settings.clock[method]);
   }
   if (options.usePriorityQueue) {
     throw invalid('options.usePriorityQueue', 'false, because this version has no priority queue', true);
@@ -259,7 +266,7 @@ class ReconcileLoop<T extends object> implements Controller {
     const call = new AbortController();
     this.#calls.add(call);
     const timer =
-      reconciliationTimeout === undefined
+      reconciliationTimeout === undefined || reconciliationTimeout === 0
         ? undefined
         : clock.setTimer(() => call.abort(this.#timeout(request, reconciliationTimeout)), reconciliationTimeout);
     try {

@@ -1,6 +1,6 @@
 /** Checks of arguments that several files of this folder take. Duck-typed: signals and clocks may come from another realm. */
 import type { Clock } from '../clock.ts';
-import { type CapstanError, invalid, requireFunction } from '../errors.ts';
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
 
 /** The error of a signal that is none, or undefined. */
 export function signalProblem(signal: AbortSignal | undefined): CapstanError | undefined {
@@ -8,7 +8,8 @@ export function signalProblem(signal: AbortSignal | undefined): CapstanError | u
   if (
     typeof signal === 'object' &&
     typeof signal?.aborted === 'boolean' &&
-    typeof signal.addEventListener === 'function'
+    typeof signal.addEventListener === 'function' &&
+    typeof signal.removeEventListener === 'function'
   ) {
     return undefined;
   }
@@ -18,4 +19,8 @@ export function signalProblem(signal: AbortSignal | undefined): CapstanError | u
 export function requireClock(clock: Clock | undefined): void {
   if (clock === undefined) return;
   for (const method of ['now', 'setTimer', 'clearTimer'] as const) requireFunction(`clock.${method}`, clock?.[method]);
+}
+
+export function aborted(call: string, signal: AbortSignal): CapstanError {
+  return new CapstanError('ABORTED', `${call} was ended by its signal`, { cause: signal.reason });
 }

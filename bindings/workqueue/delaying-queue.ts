@@ -5,13 +5,16 @@
  * - One host timer, for the head of the heap and never further away than the heartbeat; it is set exactly while something waits.
  */
 import { type CoreExports, NO_MEMORY, NOTHING, SLOT_FLAG } from '../core.ts';
-import { invalid } from '../errors.ts';
+import { CapstanError, invalid } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import { retriesCounter } from './metrics.ts';
 import { type QueueOptions, WorkQueue } from './queue.ts';
 
 /** client-go's maxWait: however far away the next time is, it is looked at again after this long (a host may sleep, clocks may jump). */
 const HEARTBEAT_MS = 10_000;
+/** How long an item waits again that was due when there was no memory to queue it. */
+const NO_MEMORY_MS = 1000;
 
 /**
  * A work queue with `addAfter`. client-go: `workqueue.TypedDelayingInterface`.
@@ -43,12 +46,13 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       this.inner.addAfter(item, ms);
       return;
     }
-    const ending = this.shuttingDown();
-    if (!ending) this.#retries?.inc();
-    if (ending || ms <= 0) {
+    if (this.shuttingDown() || ms <= 0) {
+      const dropped = this.shuttingDown();
       this.add(item); // which drops it at the end, and says so when the queue is disposed of
+      if (!dropped) this.#retries?.inc();
       return;
     }
+    this.checkAlive();
     const at = this.clock.now() + ms;
     let code: number;
     try {
@@ -58,6 +62,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     }
     if (code >= 0) this.items[code] = item;
     else if (code === NO_MEMORY) throw this.core.outOfMemory();
+    this.#retries?.inc();
     if (at < this.#timerAt) this.#arm(at);
   }
 
@@ -81,18 +86,44 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
-  /** The queue's own code runs outside of what takes an exception for a trap: a user's order may throw. The next wait is seen to all the same. */
+  /** @internal */
+  override poisoned(error: CapstanError): void {
+    super.poisoned(error);
+    this.#disarm();
+  }
+
+  /** Called by the host, so nobody can catch what is thrown here: it is reported, and the next wait is seen to all the same. */
   #fire(): void {
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.clock.now();
     try {
       if (this.#addEach) {
-        for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.add(this.#forget(code));
+        for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.#addDue(this.#forget(code), now);
       } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
-    } finally {
+    } catch (error) {
+      handleError(error, 'delayed adds');
+    }
+    try {
       const next = this.#call((x) => x.delayNext(this.handle));
       if (next < Number.POSITIVE_INFINITY) this.#arm(next);
+    } catch {
+      // Poisoned or disposed of meanwhile: whoever did that was told, and nothing waits any more.
+    }
+  }
+
+  /** An item that the queue has no memory for waits again: it must not be lost. */
+  #addDue(item: T, now: number): void {
+    try {
+      this.add(item);
+    } catch (error) {
+      if (!(error instanceof CapstanError) || error.code !== 'OUT_OF_MEMORY') throw error;
+      const code = this.keys.wait(item, now + NO_MEMORY_MS);
+      if (code >= 0) this.items[code] = item;
+      handleError(
+        error,
+        code === NO_MEMORY ? 'delayed adds: an item is lost' : 'delayed adds: tried again in a second',
+      );
     }
   }
 

@@ -5,11 +5,11 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { type Core, NO_MEMORY, sharedCore } from '../core.ts';
-import { invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
+import { invalid, requireFunction, requireInteger, requireNumber, requireObject } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
-import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import { disposedTable, type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
 import { requireClock } from './checks.ts';
-import { hold } from './holdings.ts';
+import { giveBack, type Holding, hold } from './holdings.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
 export interface RateLimiter<T = string> {
@@ -27,18 +27,29 @@ export interface LimiterOptions<T> {
   key?: KeyFunction<T>;
 }
 
+const disposedKeys = disposedTable('the limiter');
+
 /** Failures by item. */
 class Failures<T> {
   readonly #core: Core;
-  readonly #keys: KeyTable<T>;
+  readonly #holding: Holding;
+  #keys: KeyTable<T>;
 
   constructor(options: LimiterOptions<T> = {}) {
+    requireObject('options', options);
     if (options.key !== undefined) requireFunction('key', options.key);
     this.#core = sharedCore();
     const handle = this.#core.x.keysNew();
     if (handle === 0) throw this.#core.outOfMemory();
     this.#keys = keyTable(this.#core, handle, options.key);
-    hold(this, { core: this.#core, handle, free: 'keysFree' });
+    this.#holding = { core: this.#core, handle, free: 'keysFree' };
+    hold(this, this.#holding);
+  }
+
+  dispose(): void {
+    if (this.#keys === disposedKeys) return;
+    this.#keys = disposedKeys as KeyTable<T>;
+    giveBack(this, this.#holding);
   }
 
   /** Counts a failure and says how many there were before. */
@@ -110,6 +121,11 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
     this.#failures.forget(item);
   }
 
+  /** Gives the memory of the counts back at once; else that happens when the limiter is collected. Every later call is an error DISPOSED. */
+  dispose(): void {
+    this.#failures.dispose();
+  }
+
   numRequeues(item: T): number {
     return this.#failures.count(item);
   }
@@ -146,6 +162,11 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
     this.#failures.forget(item);
   }
 
+  /** Gives the memory of the counts back at once; else that happens when the limiter is collected. Every later call is an error DISPOSED. */
+  dispose(): void {
+    this.#failures.dispose();
+  }
+
   numRequeues(item: T): number {
     return this.#failures.count(item);
   }
@@ -169,6 +190,7 @@ export class BucketRateLimiter<T = string> implements RateLimiter<T> {
   constructor(qps: number, burst: number, options?: LimiterOptions<T>) {
     if (typeof qps !== 'number' || !(qps >= 0)) throw invalid('qps', 'a number >= 0', qps);
     requireInteger('burst', burst, 0);
+    if (options !== undefined) requireObject('options', options);
     requireClock(options?.clock);
     this.#perMs = qps / 1000;
     this.#burst = burst;
@@ -262,10 +284,19 @@ export function checkLimiter<T>(name: string, limiter: RateLimiter<T>): void {
 
 /** client-go's `DefaultTypedControllerRateLimiter`: 5 ms doubling to 1000 s per item, and 10 a second with bursts of 100 for all together. */
 export function defaultControllerRateLimiter<T = string>(options?: LimiterOptions<T>): RateLimiter<T> {
-  return new MaxOfRateLimiter<T>(
-    new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, options),
-    new BucketRateLimiter<T>(10, 100, options),
-  );
+  return ownedControllerRateLimiter(options).limiter;
+}
+
+/** The same for an owner that gives its memory back. */
+export function ownedControllerRateLimiter<T>(options?: LimiterOptions<T>): {
+  limiter: RateLimiter<T>;
+  dispose(): void;
+} {
+  const perItem = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, options);
+  return {
+    limiter: new MaxOfRateLimiter<T>(perItem, new BucketRateLimiter<T>(10, 100, options)),
+    dispose: () => perItem.dispose(),
+  };
 }
 
 /** client-go's `DefaultTypedItemBasedRateLimiter`: 1 ms doubling to 1000 s per item. */

@@ -43,16 +43,16 @@ export interface Histogram {
   counts: ArrayLike<number>;
 }
 
-/** The figures of one queue at the moment of the call. */
+/** The figures of one queue at the moment of the call; `undefined` for what that queue does not have. */
 export interface QueueSource {
   readonly name: string;
-  depth(): number;
-  adds(): number;
-  retries(): number;
-  queueSeconds(): Histogram;
-  workSeconds(): Histogram;
-  unfinishedSeconds(): number;
-  longestSeconds(): number;
+  depth(): number | undefined;
+  adds(): number | undefined;
+  retries(): number | undefined;
+  queueSeconds(): Histogram | undefined;
+  workSeconds(): Histogram | undefined;
+  unfinishedSeconds(): number | undefined;
+  longestSeconds(): number | undefined;
 }
 
 /** A provider that reads sources instead of being called. The function it returns ends that. */
@@ -67,7 +67,8 @@ export interface QueueMeter {
   added(): void;
   got(waitSeconds: number): void;
   done(workSeconds: number): void;
-  retried(): void;
+  /** The counter of retries, which only queues with delays have. */
+  retries(): { inc(): void };
   stop(): void;
   dispose(): void;
 }
@@ -95,20 +96,35 @@ export function meterFor(
   return new CallingMeter(provider, name, core, handle, clock);
 }
 
-/** Counts retries, which the core does not see when a queue wraps another. */
+/** The retries of a queue with delays. A queue that wraps another has no other metric. */
 export function retriesCounter(
   provider: MetricsProvider | undefined,
   name: string | undefined,
   meter: QueueMeter | undefined,
 ): { inc(): void } | undefined {
-  if (meter !== undefined) return { inc: () => meter.retried() };
-  return provider === undefined || !name ? undefined : provider.newRetriesMetric(name);
+  if (meter !== undefined) return meter.retries();
+  if (provider === undefined || !name) return undefined;
+  requireFunction('metricsProvider.newRetriesMetric', provider.newRetriesMetric);
+  return guarded(provider.newRetriesMetric(name));
+}
+
+/** A user's metric that throws is reported and costs nothing else. */
+function guarded(metric: { inc(): void }): { inc(): void } {
+  return {
+    inc: () => {
+      try {
+        metric.inc();
+      } catch (error) {
+        handleError(error, 'metrics provider');
+      }
+    },
+  };
 }
 
 class ReadMeter implements QueueMeter {
   readonly perOperation = false;
   readonly dispose: () => void;
-  #retries = 0;
+  #retries: () => number | undefined = () => undefined;
 
   constructor(provider: ReadingProvider, name: string, core: Core, handle: number, clock: Clock) {
     // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is above.
@@ -121,7 +137,7 @@ class ReadMeter implements QueueMeter {
       name,
       depth: () => core.x.queueDepth(handle),
       adds: () => core.doubles()[core.x.queueStats(handle) >>> 3] as number,
-      retries: () => this.#retries,
+      retries: () => this.#retries(),
       queueSeconds: () => histogram(2),
       workSeconds: () => histogram(16),
       unfinishedSeconds: () => core.x.queueUnfinished(handle, clock.now()),
@@ -134,8 +150,14 @@ class ReadMeter implements QueueMeter {
   done(): void {}
   stop(): void {}
 
-  retried(): void {
-    this.#retries++;
+  retries(): { inc(): void } {
+    let count = 0;
+    this.#retries = () => count;
+    return {
+      inc: () => {
+        count++;
+      },
+    };
   }
 }
 
@@ -143,6 +165,7 @@ class ReadMeter implements QueueMeter {
 class CallingMeter implements QueueMeter {
   readonly perOperation = true;
   readonly #metrics;
+  readonly #newRetries: () => { inc(): void };
   readonly #clock: Clock;
   readonly #unfinished: (now: number) => number;
   readonly #longest: (now: number) => number;
@@ -158,8 +181,8 @@ class CallingMeter implements QueueMeter {
       work: provider.newWorkDurationMetric(name),
       unfinished: provider.newUnfinishedWorkSecondsMetric(name),
       longest: provider.newLongestRunningProcessorSecondsMetric(name),
-      retries: provider.newRetriesMetric(name),
     };
+    this.#newRetries = () => provider.newRetriesMetric(name);
     this.#clock = clock;
     this.#unfinished = (now) => core.x.queueUnfinished(handle, now);
     this.#longest = (now) => core.x.queueLongest(handle, now);
@@ -186,8 +209,8 @@ class CallingMeter implements QueueMeter {
     this.#call(() => this.#metrics.work.observe(workSeconds));
   }
 
-  retried(): void {
-    this.#call(() => this.#metrics.retries.inc());
+  retries(): { inc(): void } {
+    return guarded(this.#newRetries());
   }
 
   stop(): void {

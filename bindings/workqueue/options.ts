@@ -1,6 +1,6 @@
 /** What a queue is made of and what it answers: the types that all queues share, and the check of their options. */
 import type { Clock } from '../clock.ts';
-import { invalid, requireFunction } from '../errors.ts';
+import { invalid, requireFunction, requireObject } from '../errors.ts';
 import type { KeyFunction } from '../keys.ts';
 import { requireClock } from './checks.ts';
 import type { MetricsProvider } from './metrics.ts';
@@ -36,12 +36,13 @@ export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown:
 
 /** All but `inner`, which only the queue itself can tell. */
 export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
-  if (typeof options !== 'object' || options === null) throw invalid('options', 'an object', options);
+  requireObject('options', options);
   const { name, clock, metricsProvider, key, queue, inner } = options;
   if (name !== undefined && typeof name !== 'string') throw invalid('name', 'a string', name);
   if (key !== undefined) requireFunction('key', key);
   requireClock(clock);
   if (queue !== undefined) {
+    requireObject('queue', queue);
     for (const method of ['touch', 'push', 'len', 'pop'] as const) requireFunction(`queue.${method}`, queue[method]);
   }
   if (inner !== undefined && queue !== undefined) {

@@ -1,11 +1,11 @@
 /** A bounded pool over numbered pieces: client-go util/workqueue/parallelizer.go. Each piece runs once. */
-import { invalid, requireFunction, requireInteger } from '../errors.ts';
+import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import { signalProblem } from './checks.ts';
 
 /**
  * Runs `run(0)` to `run(pieces - 1)`, at most `workers` at a time, each worker taking `chunkSize` pieces (default 1) in a row.
  *
- * Resolves when all have ended. When the signal fires no more chunks are begun and it resolves after those that run, as in
+ * Resolves when all have ended. When the signal fires no more pieces are begun and it resolves after those that run, as in
  * client-go. A piece that throws stops further chunks too; the first error rejects once the running pieces have ended.
  *
  * @example
@@ -20,6 +20,7 @@ export async function parallelizeUntil(
   requireInteger('workers', workers, 1);
   requireInteger('pieces', pieces, 0);
   requireFunction('run', run);
+  requireObject('options', options);
   const { signal, chunkSize = 1 } = options;
   if (!Number.isSafeInteger(chunkSize)) throw invalid('chunkSize', 'an integer', chunkSize);
   const chunk = Math.max(chunkSize, 1); // client-go: a size below 1 means 1
@@ -32,7 +33,7 @@ export async function parallelizeUntil(
     while (next < pieces && !failed && !signal?.aborted) {
       const start = next;
       next += chunk;
-      for (let piece = start; piece < Math.min(start + chunk, pieces) && !failed; piece++) {
+      for (let piece = start; piece < Math.min(start + chunk, pieces) && !failed && !signal?.aborted; piece++) {
         try {
           await run(piece);
         } catch (error) {

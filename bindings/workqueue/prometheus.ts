@@ -15,25 +15,57 @@ import {
 
 type Flavor = 'client-go' | 'controller-runtime';
 
-/** Figures that somebody else than our queues reports through the MetricsProvider methods. */
+interface Counts {
+  sum: number;
+  counts: number[];
+}
+
+/** Figures that somebody else than our queues reports through the MetricsProvider methods; those that were asked for exist. */
 class ManualSource implements QueueSource {
   readonly name: string;
-  readonly values = { depth: 0, adds: 0, retries: 0, unfinished: 0, longest: 0 };
-  readonly queue = { sum: 0, counts: new Array<number>(DURATION_BUCKETS.length + 1).fill(0) };
-  readonly work = { sum: 0, counts: new Array<number>(DURATION_BUCKETS.length + 1).fill(0) };
+  readonly values: { depth?: number; adds?: number; retries?: number; unfinished?: number; longest?: number } = {};
+  #queue: Counts | undefined;
+  #work: Counts | undefined;
 
   constructor(name: string) {
     this.name = name;
   }
 
-  depth = (): number => this.values.depth;
-  adds = (): number => this.values.adds;
-  retries = (): number => this.values.retries;
-  queueSeconds = (): Histogram => this.queue;
-  workSeconds = (): Histogram => this.work;
-  unfinishedSeconds = (): number => this.values.unfinished;
-  longestSeconds = (): number => this.values.longest;
+  depth = (): number | undefined => this.values.depth;
+  adds = (): number | undefined => this.values.adds;
+  retries = (): number | undefined => this.values.retries;
+  queueSeconds = (): Histogram | undefined => this.#queue;
+  workSeconds = (): Histogram | undefined => this.#work;
+  unfinishedSeconds = (): number | undefined => this.values.unfinished;
+  longestSeconds = (): number | undefined => this.values.longest;
+
+  queue(): Counts {
+    this.#queue ??= emptyCounts();
+    return this.#queue;
+  }
+
+  work(): Counts {
+    this.#work ??= emptyCounts();
+    return this.#work;
+  }
+
+  /** Adds to a figure that begins at 0. */
+  counter(figure: 'depth' | 'adds' | 'retries', by: number): () => void {
+    this.values[figure] ??= 0;
+    return () => {
+      this.values[figure] = (this.values[figure] ?? 0) + by;
+    };
+  }
+
+  setter(figure: 'unfinished' | 'longest'): (value: number) => void {
+    this.values[figure] ??= 0;
+    return (value) => {
+      this.values[figure] = value;
+    };
+  }
 }
+
+const emptyCounts = (): Counts => ({ sum: 0, counts: new Array<number>(DURATION_BUCKETS.length + 1).fill(0) });
 
 function observeIn(histogram: { sum: number; counts: number[] }, value: number): void {
   histogram.sum += value;
@@ -68,30 +100,35 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   text(): string {
     const queues = this.#byName();
     const lines: string[] = [];
-    const metric = (
+    // A metric without a queue that has it is left out, with its header.
+    const metric = <V>(
       type: string,
       name: string,
       help: string,
-      write: (sources: QueueSource[], labels: string) => void,
+      value: (source: QueueSource) => V | undefined,
+      write: (values: V[], labels: string) => void,
     ): void => {
-      if (queues.length === 0) return;
-      lines.push(`# HELP workqueue_${name} ${help}`, `# TYPE workqueue_${name} ${type}`);
-      for (const [queue, sources] of queues) write(sources, this.#labels(queue, name));
+      let headed = false;
+      for (const [queue, sources] of queues) {
+        const values = sources.map(value).filter((each) => each !== undefined);
+        if (values.length === 0) continue;
+        if (!headed) lines.push(`# HELP workqueue_${name} ${help}`, `# TYPE workqueue_${name} ${type}`);
+        headed = true;
+        write(values, this.#labels(queue, name));
+      }
     };
     const number = (
       type: string,
       name: string,
       help: string,
-      value: (source: QueueSource) => number,
+      value: (source: QueueSource) => number | undefined,
       fold = add,
     ): void =>
-      metric(type, name, help, (sources, labels) =>
-        lines.push(`workqueue_${name}{${labels}} ${show(sources.map(value).reduce(fold, 0))}`),
+      metric(type, name, help, value, (values, labels) =>
+        lines.push(`workqueue_${name}{${labels}} ${show(values.reduce(fold, 0))}`),
       );
-    const histogram = (name: string, help: string, value: (source: QueueSource) => Histogram): void =>
-      metric('histogram', name, help, (sources, labels) =>
-        lines.push(...this.#histogram(name, labels, sources.map(value))),
-      );
+    const histogram = (name: string, help: string, value: (source: QueueSource) => Histogram | undefined): void =>
+      metric('histogram', name, help, value, (values, labels) => lines.push(...this.#histogram(name, labels, values)));
 
     number('counter', 'adds_total', 'Total number of adds handled by workqueue', (s) => s.adds());
     number('gauge', 'depth', 'Current depth of workqueue', (s) => s.depth());
@@ -124,49 +161,34 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   }
 
   newDepthMetric(name: string): { inc(): void; dec(): void } {
-    const { values } = this.#of(name);
-    return {
-      inc: () => void values.depth++,
-      dec: () => void values.depth--,
-    };
+    const source = this.#of(name);
+    return { inc: source.counter('depth', 1), dec: source.counter('depth', -1) };
   }
 
   newAddsMetric(name: string): { inc(): void } {
-    const { values } = this.#of(name);
-    return { inc: () => void values.adds++ };
+    return { inc: this.#of(name).counter('adds', 1) };
   }
 
   newLatencyMetric(name: string): { observe(value: number): void } {
-    const { queue } = this.#of(name);
-    return { observe: (value) => observeIn(queue, value) };
+    const counts = this.#of(name).queue();
+    return { observe: (value) => observeIn(counts, value) };
   }
 
   newWorkDurationMetric(name: string): { observe(value: number): void } {
-    const { work } = this.#of(name);
-    return { observe: (value) => observeIn(work, value) };
+    const counts = this.#of(name).work();
+    return { observe: (value) => observeIn(counts, value) };
   }
 
   newUnfinishedWorkSecondsMetric(name: string): { set(value: number): void } {
-    const { values } = this.#of(name);
-    return {
-      set: (value) => {
-        values.unfinished = value;
-      },
-    };
+    return { set: this.#of(name).setter('unfinished') };
   }
 
   newLongestRunningProcessorSecondsMetric(name: string): { set(value: number): void } {
-    const { values } = this.#of(name);
-    return {
-      set: (value) => {
-        values.longest = value;
-      },
-    };
+    return { set: this.#of(name).setter('longest') };
   }
 
   newRetriesMetric(name: string): { inc(): void } {
-    const { values } = this.#of(name);
-    return { inc: () => void values.retries++ };
+    return { inc: this.#of(name).counter('retries', 1) };
   }
 
   #of(name: string): ManualSource {

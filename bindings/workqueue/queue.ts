@@ -24,7 +24,7 @@ import {
 import { CapstanError, invalid } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
-import { signalProblem } from './checks.ts';
+import { aborted, signalProblem } from './checks.ts';
 import { giveBack, type Holding, hold } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
 import { checkOptions, type Got, type QueueOptions, type QueueOrder } from './options.ts';
@@ -136,11 +136,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    */
   add(item: T): void {
     if (this.inner !== undefined) {
+      this.checkAlive();
       this.inner.add(item);
       return;
     }
     if (this.stopped) {
-      this.#checkAlive();
+      this.checkAlive();
       return;
     }
     const now = this.#now();
@@ -157,7 +158,10 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /** How many items are ready to be handed out. */
   len(): number {
-    if (this.inner !== undefined) return this.inner.len();
+    if (this.inner !== undefined) {
+      this.checkAlive();
+      return this.inner.len();
+    }
     return this.order === undefined ? this.core.x.queueLen(this.handle) : this.order.len();
   }
 
@@ -166,7 +170,14 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * A signal that fires while waiting rejects with ABORTED; no item is lost by that.
    */
   get(options?: { signal?: AbortSignal }): Promise<Got<T>> {
-    if (this.inner !== undefined) return this.inner.get(options);
+    if (this.inner !== undefined) {
+      try {
+        this.checkAlive();
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      return this.inner.get(options);
+    }
     const signal = options?.signal;
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);
@@ -192,7 +203,10 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /** The next item, or `undefined` when none is ready now. Hand it back with done(). */
   tryGet(): T | undefined {
-    if (this.inner !== undefined) return this.inner.tryGet();
+    if (this.inner !== undefined) {
+      this.checkAlive();
+      return this.inner.tryGet();
+    }
     const now = this.#now();
     const slot = this.order === undefined ? this.#takeFirst(now) : this.#takeNext(this.order, now);
     if (slot < 0) return undefined;
@@ -206,6 +220,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not being processed: no effect. */
   done(item: T): void {
     if (this.inner !== undefined) {
+      this.checkAlive();
       this.inner.done(item);
       return;
     }
@@ -215,7 +230,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     try {
       if (item === this.#lastItem && this.#lastSlot !== NOTHING) slot = this.#lastSlot;
       else {
-        if (this.core === disposed) this.#checkAlive(); // before the look-up: the table's memory may be another's by now
+        if (this.core === disposed) this.checkAlive(); // before the look-up: the table's memory may be another's by now
         slot = this.keys.find(item);
         if (slot === NOTHING) return;
         if (slot < 0) throw this.core.outOfMemory();
@@ -229,7 +244,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       throw this.core.trapped(cause);
     }
     if (outcome === DONE_UNKNOWN) return;
-    if (this.meter !== undefined) this.meter.done(this.core.x.queueLastWork());
+    const worked = this.meter === undefined ? 0 : this.core.x.queueLastWork();
     if (outcome === DONE_RELEASED) {
       this.items[slot] = undefined;
       this.keys.released(slot);
@@ -237,6 +252,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       if (this.order !== undefined) this.order.push(this.items[slot] as T);
       if (this.#waiters.size > 0) this.serve();
     }
+    this.meter?.done(worked); // after the books are closed: a user's metrics may call back
     if (this.#drains.length > 0) this.#signalDrain(outcome === DONE_REQUEUED);
   }
 
@@ -245,7 +261,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * is dropped. Ends a shutDownWithDrain() that is under way. Again: no effect.
    */
   shutDown(): void {
-    this.#checkAlive();
+    this.checkAlive();
     this.#end();
   }
 
@@ -259,7 +275,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);
     try {
-      this.#checkAlive();
+      this.checkAlive();
       this.#stop();
       if (this.inner !== undefined) return this.inner.shutDownWithDrain(options);
       if (this.#processing() === 0) return Promise.resolve();
@@ -312,6 +328,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     }
     this.#waiters.clear();
     this.#drains = [];
+    this.meter?.stop();
+  }
+
+  /** @internal Throws when disposed of or poisoned. */
+  protected checkAlive(): void {
+    this.core.x.memoryPages();
   }
 
   /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
@@ -330,8 +352,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       const item = this.tryGet();
       if (item === undefined) return;
       this.#waiters.delete(waiter);
-      waiter.stopListening();
       waiter.resolve({ item, shutdown: false });
+      waiter.stopListening();
     }
   }
 
@@ -367,11 +389,6 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     return this.#timed ? this.clock.now() : 0;
   }
 
-  /** Throws when disposed of or poisoned. */
-  #checkAlive(): void {
-    this.core.x.memoryPages();
-  }
-
   #processing(): number {
     return this.core.x.queueProcessing(this.handle);
   }
@@ -404,7 +421,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /** The slot of the item that the user's order has chosen. What the order throws is the caller's to see. */
   #takeNext(order: QueueOrder<T>, now: number): number {
-    this.#checkAlive();
+    this.checkAlive();
     if (order.len() === 0) return NOTHING;
     const item = order.pop();
     let slot: number;
@@ -428,8 +445,4 @@ if (Symbol.dispose !== undefined) {
     writable: true,
     configurable: true,
   });
-}
-
-function aborted(call: string, signal: AbortSignal): CapstanError {
-  return new CapstanError('ABORTED', `${call} was ended by its signal`, { cause: signal.reason });
 }

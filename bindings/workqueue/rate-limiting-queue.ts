@@ -1,7 +1,7 @@
 /** A delaying queue whose delays come from a limiter: client-go util/workqueue/rate_limiting_queue.go. Adds three verbs and no state. */
 import { keepShape } from '../keep-shape.ts';
 import { DelayingQueue } from './delaying-queue.ts';
-import { checkLimiter, defaultControllerRateLimiter, type RateLimiter } from './limiters.ts';
+import { checkLimiter, ownedControllerRateLimiter, type RateLimiter } from './limiters.ts';
 import type { QueueOptions } from './queue.ts';
 
 /**
@@ -17,26 +17,37 @@ import type { QueueOptions } from './queue.ts';
  */
 export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   readonly #limiter: RateLimiter<T>;
+  readonly #own: { dispose(): void } | undefined; // the limiter that nobody else has
 
   constructor(limiter?: RateLimiter<T>, options: QueueOptions<T> = {}) {
-    super(options);
     if (limiter !== undefined) checkLimiter('limiter', limiter);
-    this.#limiter = limiter ?? defaultControllerRateLimiter({ key: this.keyFunction, clock: this.clock });
+    super(options);
+    const own = limiter ? undefined : ownedControllerRateLimiter<T>({ key: this.keyFunction, clock: this.clock });
+    this.#limiter = limiter ?? (own as { limiter: RateLimiter<T> }).limiter;
+    this.#own = own;
     keepShape(new.target, RateLimitingQueue, () => new RateLimitingQueue());
   }
 
   /** Adds the item when the limiter says so: each call counts as one failure of the item. */
   addRateLimited(item: T): void {
+    this.checkAlive(); // before the failure is counted
     this.addAfter(item, this.#limiter.when(item));
   }
 
   /** The item is through, with success or for good: its failures are forgotten. It is still processed until done(). */
   forget(item: T): void {
+    this.checkAlive();
     this.#limiter.forget(item);
   }
 
   /** How often the item has been added by addRateLimited() since it was forgotten. */
   numRequeues(item: T): number {
+    this.checkAlive();
     return this.#limiter.numRequeues(item);
+  }
+
+  override dispose(): void {
+    super.dispose();
+    this.#own?.dispose();
   }
 }

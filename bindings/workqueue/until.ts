@@ -1,6 +1,6 @@
 /** The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only. */
 import { type Clock, systemClock } from '../clock.ts';
-import { invalid, requireFunction } from '../errors.ts';
+import { invalid, requireFunction, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { requireClock, signalProblem } from './checks.ts';
 
@@ -18,6 +18,7 @@ export async function until(
   periodMs: number,
   options: { signal?: AbortSignal; clock?: Clock } = {},
 ): Promise<void> {
+  requireObject('options', options);
   requireFunction('fn', fn);
   if (typeof periodMs !== 'number' || !(periodMs >= 0))
     throw invalid('periodMs', 'a number of milliseconds >= 0', periodMs);
@@ -29,8 +30,10 @@ export async function until(
     try {
       await fn(signal);
     } catch (error) {
-      if (signal?.aborted) return; // the usual end of a worker that waits with the signal
-      handleError(error, 'worker');
+      // Ending by its signal is the usual way for a worker that waits with it; anything else is news, also at the end.
+      const usual =
+        signal?.aborted && (error === signal.reason || (error as { code?: unknown } | null)?.code === 'ABORTED');
+      if (!usual) handleError(error, 'worker');
     }
     await pause(clock, periodMs, signal);
   }

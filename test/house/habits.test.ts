@@ -1,6 +1,7 @@
 /**
  * Habits that a linter has no rule for: tests never wait for time to pass, nothing is silenced, and nothing is left to do.
  */
+import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -22,6 +23,13 @@ function find(patterns: string[], wanted: RegExp): string[] {
 }
 
 describe('the habits of the house', () => {
+  // A test report with the paths of somebody's machine was once committed although .gitignore named its folder.
+  it('commit no file that git is told to ignore', () => {
+    expect(
+      execFileSync('git', ['ls-files', '--cached', '--ignored', '--exclude-standard'], { cwd: root, encoding: 'utf8' }),
+    ).toBe('');
+  });
+
   it('are looked for in files that exist', () => {
     expect(find(['bindings/clock.ts'], /\bsetTimeout\(/).length).toBeGreaterThan(0);
   });

@@ -124,7 +124,7 @@ const names = {
 describe.each(implementations)('PrometheusProvider, $name', (make) => {
   test('has the seven names and types, the label "name", and the buckets of component-base', () => {
     const metricsProvider = new PrometheusProvider();
-    make.queue({ name: 'websites', metricsProvider, clock: new FakeClock() });
+    make.delaying({ name: 'websites', metricsProvider, clock: new FakeClock() });
     const families = parseText(metricsProvider.text());
     expect(Object.fromEntries([...families].map(([name, { type }]) => [name, type]))).toEqual(names);
     for (const family of families.values()) {
@@ -140,7 +140,7 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
 
   test('the controller-runtime flavor: labels name and controller, priority on depth, two more buckets', () => {
     const metricsProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
-    make.queue({ name: 'websites', metricsProvider, clock: new FakeClock() });
+    make.delaying({ name: 'websites', metricsProvider, clock: new FakeClock() });
     const families = parseText(metricsProvider.text());
     expect(new Set(families.keys())).toEqual(new Set(Object.keys(names)));
     for (const [name, family] of families) {

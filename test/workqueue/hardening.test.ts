@@ -1,0 +1,294 @@
+/**
+ * Outcomes at the edges: what a caller's own code does to a queue (getters, clocks, metrics, signals that misbehave), and what
+ * happens to those who had nothing to do with it. Each test is of something that once went wrong.
+ */
+import {
+  DelayingQueue,
+  FakeClock,
+  PrometheusProvider,
+  parallelizeUntil,
+  RateLimitingQueue,
+  type Request,
+  requestKey,
+  setErrorHandler,
+  until,
+  WorkQueue,
+} from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Core, sharedCore } from '../../bindings/core.ts';
+import { IndexMap } from '../../bindings/index-map.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+import { drain, expectError } from './helpers.ts';
+
+const reported: unknown[] = [];
+let previous: ReturnType<typeof setErrorHandler>;
+
+beforeEach(() => {
+  reported.length = 0;
+  previous = setErrorHandler((error) => reported.push(error));
+});
+
+afterEach(() => {
+  setErrorHandler(previous);
+  setKeyMode(undefined);
+});
+
+function poison(core: Core): void {
+  core.trapped(new WebAssembly.RuntimeError('unreachable'));
+}
+
+describe.each<KeyMode>(['wasm', 'js'])('items that cannot be read, keys by %s', (mode) => {
+  // Whatever an item threw was taken for a trap, and every queue of the process was poisoned.
+  test('are a typed error with the cause, and no other queue is touched', () => {
+    setKeyMode(mode);
+    const other = new WorkQueue();
+    other.add('safe');
+    const cause = new Error('getter');
+    const requests = new WorkQueue<Request>({ key: requestKey });
+    const hostile = {
+      namespace: 'a',
+      get name(): string {
+        throw cause;
+      },
+    };
+    expect(expectError(() => requests.add(hostile), 'INVALID_ARGUMENT').cause).toBe(cause);
+    let reads = 0;
+    const fickle = {
+      namespace: 'a',
+      get name(): string {
+        return reads++ === 0 ? 'first' : (undefined as unknown as string);
+      },
+    };
+    requests.add(fickle);
+    expect(reads).toBe(1);
+    const shown = JSON.parse('{"constructor":{"name":{"toString":1,"valueOf":1}}}');
+    expectError(() => other.add(shown), 'INVALID_ARGUMENT');
+    const timed = new WorkQueue({
+      name: 'timed',
+      metricsProvider: new PrometheusProvider(),
+      clock: { ...new FakeClock(), now: () => 1n as unknown as number, setTimer: () => 0, clearTimer: () => {} },
+    });
+    expectError(() => timed.add('a'), 'INVALID_ARGUMENT');
+    expect(drain(other)).toEqual(['safe']);
+  });
+
+  test('a key function is called once for a new item', () => {
+    setKeyMode(mode);
+    let calls = 0;
+    const queue = new WorkQueue<{ id: string }>({
+      key: (item) => {
+        calls++;
+        return item.id;
+      },
+    });
+    queue.add({ id: 'a' });
+    expect(calls).toBe(1);
+  });
+});
+
+describe('delays', () => {
+  test('on a poisoned instance are dropped: no timer fires into nothing', () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    queue.addAfter('a', 5);
+    poison(sharedCore());
+    expect(clock.timers()).toBe(0);
+    clock.step(100);
+    expect(reported).toEqual([]);
+  });
+
+  test('whose inner queue is gone are reported, not thrown at the host', () => {
+    const clock = new FakeClock();
+    const inner = new WorkQueue();
+    const queue = new DelayingQueue({ clock, inner });
+    queue.addAfter('a', 5);
+    inner.dispose();
+    clock.step(10);
+    expect(reported).toEqual([expect.objectContaining({ code: 'DISPOSED' })]);
+  });
+
+  test('that end while there is no memory are tried again', () => {
+    const clock = new FakeClock();
+    const inner = new WorkQueue();
+    const queue = new DelayingQueue({ clock, inner });
+    queue.addAfter('a', 5);
+    const core = sharedCore();
+    let refusals = 0;
+    const add = inner.add.bind(inner);
+    inner.add = (item) => {
+      if (refusals++ === 0) throw core.outOfMemory();
+      add(item);
+    };
+    clock.step(10);
+    expect(inner.len()).toBe(0);
+    clock.step(2_000);
+    expect(drain(inner)).toEqual(['a']);
+    expect(reported).toEqual([expect.objectContaining({ code: 'OUT_OF_MEMORY' })]);
+  });
+});
+
+describe('a queue around another', () => {
+  test('that was disposed of refuses everything, though the inner one lives', async () => {
+    const inner = new WorkQueue();
+    const queue = new DelayingQueue({ inner });
+    queue.dispose();
+    for (const call of [
+      () => queue.add('a'),
+      () => queue.len(),
+      () => queue.tryGet(),
+      () => queue.done('a'),
+      () => queue.addAfter('a', 1),
+    ]) {
+      expectError(call, 'DISPOSED');
+    }
+    await expect(queue.get()).rejects.toMatchObject({ code: 'DISPOSED' });
+  });
+
+  test('has the retries metric alone; a plain queue has all but that', () => {
+    const metricsProvider = new PrometheusProvider();
+    const queue = new DelayingQueue({ inner: new WorkQueue(), name: 'outer', metricsProvider });
+    expect(metricsProvider.text().match(/^# TYPE \S+/gm)).toEqual(['# TYPE workqueue_retries_total']);
+    queue.dispose();
+    const plain = new PrometheusProvider();
+    new WorkQueue({ name: 'plain', metricsProvider: plain }).add('a');
+    expect(plain.text()).not.toContain('retries');
+  });
+
+  test('with a metric that throws loses no item', () => {
+    const inc = () => {
+      throw new Error('metric');
+    };
+    const metricsProvider = {
+      ...new PrometheusProvider(),
+      newRetriesMetric: () => ({ inc }),
+    } as unknown as PrometheusProvider;
+    const queue = new DelayingQueue({ inner: new WorkQueue(), name: 'outer', metricsProvider });
+    queue.addAfter('a', 0);
+    expect(queue.len()).toBe(1);
+    expect(reported).toHaveLength(1);
+    expectError(
+      () => new DelayingQueue({ inner: new WorkQueue(), name: 'x', metricsProvider: {} as PrometheusProvider }),
+      'INVALID_ARGUMENT',
+    );
+  });
+});
+
+test('a disposed rate limiting queue counts no failure and keeps no memory of its own limiter', () => {
+  const core = sharedCore();
+  const fill = () => {
+    for (let i = 0; i < 50; i++) {
+      const queue = new RateLimitingQueue();
+      for (let k = 0; k < 400; k++) queue.addRateLimited(`key-${k}`);
+      queue.dispose();
+      for (const call of [() => queue.addRateLimited('a'), () => queue.forget('a'), () => queue.numRequeues('a')])
+        expectError(call, 'DISPOSED');
+    }
+  };
+  fill();
+  const pages = core.x.memoryPages();
+  for (let round = 0; round < 4; round++) fill();
+  expect(core.x.memoryPages()).toBe(pages);
+});
+
+test('a refused delayed add is no retry', () => {
+  const metricsProvider = new PrometheusProvider();
+  const queue = new DelayingQueue({ name: 'q', metricsProvider });
+  expectError(() => queue.addAfter(5 as unknown as string, 10), 'INVALID_ARGUMENT');
+  expect(metricsProvider.text()).toContain('workqueue_retries_total{name="q"} 0');
+});
+
+test('a metric that adds the very item that is being done loses nothing', () => {
+  const provider = new PrometheusProvider();
+  const queue: WorkQueue = new WorkQueue({
+    name: 'q',
+    metricsProvider: {
+      newDepthMetric: (name: string) => provider.newDepthMetric(name),
+      newAddsMetric: (name: string) => provider.newAddsMetric(name),
+      newLatencyMetric: (name: string) => provider.newLatencyMetric(name),
+      newWorkDurationMetric: () => ({ observe: () => queue.add('a') }),
+      newUnfinishedWorkSecondsMetric: (name: string) => provider.newUnfinishedWorkSecondsMetric(name),
+      newLongestRunningProcessorSecondsMetric: (name: string) => provider.newLongestRunningProcessorSecondsMetric(name),
+      newRetriesMetric: (name: string) => provider.newRetriesMetric(name),
+    },
+  });
+  queue.add('a');
+  queue.done(queue.tryGet() as string);
+  expect(queue.tryGet()).toBe('a');
+  queue.shutDown();
+});
+
+test('a signal that can only be listened to is refused before anything waits on it', async () => {
+  const queue = new WorkQueue();
+  const signal = { aborted: false, addEventListener: () => {} } as unknown as AbortSignal;
+  await expect(queue.get({ signal })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+});
+
+test('parallelizeUntil stops within a chunk when its signal fires, as client-go', async () => {
+  const ran: number[] = [];
+  const stop = new AbortController();
+  await parallelizeUntil(
+    1,
+    10,
+    (piece) => {
+      ran.push(piece);
+      if (piece === 1) stop.abort();
+    },
+    { signal: stop.signal, chunkSize: 5 },
+  );
+  expect(ran).toEqual([0, 1]);
+});
+
+test('until reports what a worker throws at the end, unless it is the end itself', async () => {
+  const stop = new AbortController();
+  await until(
+    () => {
+      stop.abort();
+      throw new Error('corrupt');
+    },
+    1,
+    { signal: stop.signal },
+  );
+  expect(reported).toEqual([new Error('corrupt')]);
+});
+
+test('index values are counted and read as one, whatever the array says', () => {
+  const index = new IndexMap(sharedCore());
+  const liar = ['a'];
+  liar[Symbol.iterator] = function* () {
+    for (let i = 0; i < 5_000; i++) yield `value-${i}`;
+    return undefined;
+  };
+  index.set(0, liar);
+  expect(index.values()).toHaveLength(5_000);
+  index.dispose();
+});
+
+describe('FakeClock', () => {
+  test('never runs backwards', async () => {
+    const clock = new FakeClock();
+    const running = clock.run(10);
+    clock.step(100);
+    await running;
+    expect(clock.now()).toBe(100);
+  });
+
+  test('lets long chains of work come to rest before time moves on', async () => {
+    const clock = new FakeClock();
+    const log: number[] = [];
+    clock.setTimer(async () => {
+      for (let i = 0; i < 12; i++) await new Promise((resolve) => setImmediate(resolve));
+      clock.setTimer(() => log.push(clock.now()), 10);
+    }, 10);
+    await clock.run(100);
+    expect(log).toEqual([20]);
+  });
+
+  test('takes numbers and functions only', () => {
+    const clock = new FakeClock(1);
+    for (const wrong of ['5', 1n, Number.NaN, -1, Number.POSITIVE_INFINITY]) {
+      expectError(() => clock.step(wrong as number), 'INVALID_ARGUMENT');
+    }
+    expectError(() => clock.setTimer(() => {}, Number.NaN), 'INVALID_ARGUMENT');
+    expectError(() => clock.setTimer(5 as unknown as () => void, 0), 'INVALID_ARGUMENT');
+  });
+});
