@@ -24,6 +24,7 @@ declare function charCodeAt(text: externref, index: i32): i32;
 
 const FIRST_BUCKETS: u32 = 256;
 const FIRST_DIRECTORY: u32 = 16;
+const LONGEST: u32 = 0x1fffffff; // code units of a part: twice two of them and the padding still fit an address; engines end at about 2^29
 
 // The key that is being looked up: its bytes lie at `scratch`, followed by eight zero bytes at least.
 let scratch: usize = memory.data(1024, 64);
@@ -149,6 +150,7 @@ function setKey(hash: u64, units: u32, split: u32, wide: bool): void {
 /** Reads a string key into the scratch; false when there is no memory for that. */
 export function readKey(table: usize, text: externref): bool {
   const units = stringLength(text);
+  if (<u32>units > LONGEST) return false;
   if ((<u32>units << 1) + 16 > scratchBytes && !growScratch((<u32>units << 1) + 16)) return false;
   const seed = load<u64>(table, T_SEED) ^ <u64>units;
   const secret = load<u64>(table, T_SECRET);
@@ -164,6 +166,7 @@ export function readKey(table: usize, text: externref): bool {
 export function readPair(table: usize, first: externref, second: externref): bool {
   const split = stringLength(first);
   const rest = stringLength(second);
+  if (<u32>split > LONGEST || <u32>rest > LONGEST) return false;
   const bytes = (<u32>(split + rest) << 1) + 24;
   if (bytes > scratchBytes && !growScratch(bytes)) return false;
   const seed = load<u64>(table, T_SEED) ^ ((<u64>split << 32) | <u64>rest);

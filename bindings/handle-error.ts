@@ -2,6 +2,7 @@
  * The last place for an error that no caller can receive (a handler that threw, a worker that died): it is reported,
  * never swallowed, and never stops the machinery. client-go: k8s.io/apimachinery/pkg/util/runtime.HandleError.
  */
+import { requireFunction } from './errors.ts';
 
 /** `what` says which part met the error, such as `"informer handler"`. */
 export type ErrorHandler = (error: unknown, what: string) => void;
@@ -17,6 +18,7 @@ let current: ErrorHandler = toConsole;
  * setErrorHandler((error, what) => logger.error({ err: error }, what));
  */
 export function setErrorHandler(handler: ErrorHandler | undefined): ErrorHandler {
+  if (handler !== undefined) requireFunction('handler', handler);
   const previous = current;
   current = handler ?? toConsole;
   return previous;
