@@ -59,8 +59,14 @@ export function reportOf(run: Run): string {
       'reconciles',
       `${whole(reconciles)}: ${whole(madeToFail)} made to fail, ${whole(failed)} failed by the faults, ${whole(retries)} retries`,
     ),
-    row('event → reconcile', `${percentiles(event)}   all requests, bursts after relists too: from the queue's add to the start`),
-    row('write → reconcile', `${percentiles(write)}   the churn's own writes to Websites: server, watch, cache and queue, outages included`),
+    row(
+      'event → reconcile',
+      `${percentiles(event)}   all requests, bursts after relists too: from the queue's add to the start`,
+    ),
+    row(
+      'write → reconcile',
+      `${percentiles(write)}   the churn's own writes to Websites: server, watch, cache and queue, outages included`,
+    ),
     ...[...faults].map(([name, count], i) => row(i === 0 ? 'faults' : '', `${count} × ${name}`)),
     '',
     'What was proven',
