@@ -13,9 +13,10 @@
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } from "./entry";
 import { internRead, readKey, readPair, release } from "./keys";
+import { addDue, leaveWaiting } from "./priority";
 import { markDirty } from "./queue";
 import {
-  K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf, recordOf,
+  K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_LEVELS, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf, recordOf,
 } from "./record";
 
 const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
@@ -77,7 +78,11 @@ function removeFirst(queue: usize): void {
 @inline
 function isLive(queue: usize, entry: usize): bool {
   const record = recordOf(queue, load<u32>(entry, E_SLOT));
-  return (load<u32>(record, R_META) & WAITING) != 0 && load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE);
+  return (
+    (load<u32>(record, R_META) & WAITING) != 0 &&
+    load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE) &&
+    (load<u32>(queue, Q_LEVELS) == 0 || load<f64>(keyOf(queue, load<u32>(entry, E_SLOT)), K_AT) == load<f64>(entry, E_AT))
+  );
 }
 
 /** Drops all stale entries and orders the rest again; they keep their times and sequence. */
@@ -94,7 +99,7 @@ function compact(queue: usize): void {
 }
 
 /** Room for one more entry. */
-function entryReady(queue: usize): bool {
+export function entryReady(queue: usize): bool {
   let size = load<u32>(queue, Q_HEAP_SIZE);
   const capacity = load<u32>(queue, Q_HEAP_CAPACITY);
   if (size < capacity) return true;
@@ -117,6 +122,16 @@ function entryReady(queue: usize): bool {
   return true;
 }
 
+/** The entry that says from now on until when a key waits. There is room for it. */
+@inline
+export function pushEntry(queue: usize, slot: u32, at: f64, sequence: u32): void {
+  store<f64>(keyOf(queue, slot), at, K_AT);
+  store<u32>(recordOf(queue, slot), sequence, R_SEQUENCE);
+  const size = load<u32>(queue, Q_HEAP_SIZE);
+  store<u32>(queue, size + 1, Q_HEAP_SIZE);
+  siftUp(entries(queue), size, at, slot, sequence);
+}
+
 /** The earlier time wins. The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
 @inline
 function wait(queue: usize, slot: u32, at: f64): i32 {
@@ -129,13 +144,9 @@ function wait(queue: usize, slot: u32, at: f64): i32 {
     store<u32>(record, meta | WAITING, R_META);
     store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
   }
-  store<f64>(key, at, K_AT);
-  const size = load<u32>(queue, Q_HEAP_SIZE);
   const sequence = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
   store<u32>(queue, sequence, Q_HEAP_SEQUENCE);
-  store<u32>(record, sequence, R_SEQUENCE);
-  store<u32>(queue, size + 1, Q_HEAP_SIZE);
-  siftUp(entries(queue), size, at, slot, sequence);
+  pushEntry(queue, slot, at, sequence);
   return meta & STATE ? NOTHING : slot;
 }
 
@@ -170,12 +181,21 @@ export function delayNext(queue: usize): f64 {
 }
 
 @inline
-function endWait(queue: usize, slot: u32): u32 {
+export function endWait(queue: usize, slot: u32): u32 {
   const record = recordOf(queue, slot);
   const meta = load<u32>(record, R_META) & ~WAITING;
   store<u32>(record, meta, R_META);
   store<u32>(queue, load<u32>(queue, Q_WAITING) - 1, Q_WAITING);
+  if (load<u32>(queue, Q_LEVELS) != 0) leaveWaiting(queue, slot);
   return meta & STATE;
+}
+
+/** Ends a wait that is due and adds the key to the queue. */
+@inline
+function fire(queue: usize, slot: u32, now: f64): void {
+  endWait(queue, slot);
+  if (load<u32>(queue, Q_LEVELS) != 0) addDue(queue, slot, now);
+  else markDirty(queue, slot, now);
 }
 
 const FEW: u32 = 64; // so many due keys are taken off the heap one by one before the rest is looked at
@@ -220,8 +240,7 @@ function advanceMany(queue: usize, now: f64): u32 {
     store<u64>(queue, load<u64>(recordOf(queue, load<u32>(ahead, E_SLOT))), Q_TOUCHED);
     if (!isLive(queue, entry)) continue;
     const slot = load<u32>(entry, E_SLOT);
-    endWait(queue, slot);
-    markDirty(queue, slot, now);
+    fire(queue, slot, now);
     count++;
   }
   blockFree(taken, bytes);
@@ -237,11 +256,19 @@ export function delayAdvance(queue: usize, now: f64): u32 {
     if (load<u32>(queue, Q_HEAP_SIZE) == 0 || delayNext(queue) > now) break;
     const slot = load<u32>(entries(queue), E_SLOT);
     removeFirst(queue);
-    endWait(queue, slot);
-    markDirty(queue, slot, now);
+    fire(queue, slot, now);
     count++;
   }
   return count;
+}
+
+/** Adds the first key whose wait has ended: its slot, or NOTHING. */
+export function delayFire(queue: usize, now: f64): i32 {
+  if (!(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
+  const slot = load<u32>(entries(queue), E_SLOT);
+  removeFirst(queue);
+  fire(queue, slot, now);
+  return slot;
 }
 
 /** Added to the slot that delayPop answers: the key is otherwise idle, and its slot has been given back. */

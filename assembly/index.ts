@@ -15,7 +15,11 @@ export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot,
   queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
 } from "./queue";
-export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayWaiting } from "./delay";
+export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayFire, delayPop, delayWaiting } from "./delay";
+export {
+  priorityNew, priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom, priorityOf,
+  levelsSurvey, levelPriority, levelDepth, levelLongest,
+} from "./priority";
 export {
   limiterFail, limiterFailPair, limiterFailSlot, limiterForget, limiterForgetPair, limiterCount,
   limiterCountPair, limiterCountSlot,

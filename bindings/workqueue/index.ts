@@ -16,8 +16,9 @@ export {
   type RateLimiter,
   WithMaxWaitRateLimiter,
 } from './limiters.ts';
-export type { MetricsProvider } from './metrics.ts';
+export type { MetricsProvider, PriorityDepth } from './metrics.ts';
 export { parallelizeUntil } from './parallelize.ts';
+export { type AddOptions, type GotWithPriority, PriorityQueue, type PriorityQueueOptions } from './priority-queue.ts';
 export { PrometheusProvider } from './prometheus.ts';
 export { type Got, type QueueOptions, type QueueOrder, WorkQueue } from './queue.ts';
 export { RateLimitingQueue } from './rate-limiting-queue.ts';

@@ -25,20 +25,16 @@ import { CapstanError, invalid } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
 import { aborted, signalProblem } from './checks.ts';
+import { Drains } from './drains.ts';
 import { giveBack, type Holding, hold } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
-import { checkOptions, type Got, type QueueOptions, type QueueOrder } from './options.ts';
+import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
 
 export type { Got, QueueOptions, QueueOrder };
 
 interface Waiter<T> {
-  resolve(got: Got<T>): void;
-  reject(error: CapstanError): void;
-  stopListening(): void;
-}
-
-interface Drain {
-  resolve(): void;
+  /** `undefined`: nothing will come any more. */
+  resolve(item: T | undefined): void;
   reject(error: CapstanError): void;
   stopListening(): void;
 }
@@ -88,10 +84,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   protected readonly order: QueueOrder<T> | undefined;
   /** @internal */
   protected stopped = false;
+  /** @internal Whether the core wants the time at each operation. */
+  protected timed: boolean;
+  /** @internal */
+  protected readonly drains = new Drains();
 
-  readonly #timed: boolean; // whether the core wants the time at each operation
   readonly #waiters = new Set<Waiter<T>>(); // not empty only while nothing is ready
-  #drains: Drain[] = []; // in the order in which client-go's condition variable would wake them
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
 
@@ -110,7 +108,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     this.core = core;
     const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
     try {
-      this.handle = core.x.queueNew(metered, order !== undefined);
+      this.handle = this.create(core, metered, options);
     } catch (cause) {
       throw core.trapped(cause);
     }
@@ -124,8 +122,15 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       meter: undefined,
     };
     hold(this, this.#held);
-    this.#timed = metered;
-    if (metered) this.meter = meterFor(metricsProvider, name, core, this.handle, this.clock);
+    this.timed = metered;
+    if (metered)
+      this.meter = meterFor(metricsProvider, {
+        name,
+        core,
+        handle: this.handle,
+        clock: this.clock,
+        hasLevels: this.hasLevels,
+      });
     this.#held.meter = this.meter;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
@@ -178,6 +183,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       }
       return this.inner.get(options);
     }
+    return this.next(options, gotten);
+  }
+
+  /** @internal What get() does. `answer` is called at the moment in which the item is handed out; undefined: shutdown. */
+  protected next<G>(options: { signal?: AbortSignal } | undefined, answer: (item: T | undefined) => G): Promise<G> {
     const signal = options?.signal;
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);
@@ -188,14 +198,17 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (item !== undefined) return Promise.resolve({ item, shutdown: false });
-    if (this.stopped) return Promise.resolve({ item: undefined, shutdown: true });
+    if (item !== undefined || this.over()) return Promise.resolve(answer(item));
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#waiters.delete(waiter);
         reject(aborted('get()', signal as AbortSignal));
       };
-      const waiter: Waiter<T> = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
+      const waiter: Waiter<T> = {
+        resolve: (got) => resolve(answer(got)),
+        reject,
+        stopListening: () => signal?.removeEventListener('abort', onAbort),
+      };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
     });
@@ -213,7 +226,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     const item = this.items[slot] as T;
     this.#lastItem = item;
     this.#lastSlot = slot;
-    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait());
+    if (this.meter?.perOperation) this.meter.got(this.core.x.queueLastWait(), this.core.x.priorityTaken());
     return item;
   }
 
@@ -253,7 +266,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       if (this.#waiters.size > 0) this.serve();
     }
     this.meter?.done(worked); // after the books are closed: a user's metrics may call back
-    if (this.#drains.length > 0) this.#signalDrain(outcome === DONE_REQUEUED);
+    if (this.stopped) this.wakeDrains(outcome === DONE_REQUEUED);
   }
 
   /**
@@ -278,21 +291,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       this.#stop();
       if (this.inner !== undefined) return this.inner.shutDownWithDrain(options);
-      if (this.#processing() === 0) return Promise.resolve();
+      if (this.idle()) return Promise.resolve();
     } catch (error) {
       return Promise.reject(error);
     }
-    if (signal?.aborted) return Promise.reject(aborted('shutDownWithDrain()', signal));
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#drains = this.#drains.filter((other) => other !== drain);
-        reject(aborted('shutDownWithDrain()', signal as AbortSignal));
-      };
-      const drain: Drain = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      // It begins with a broadcast: the drains that waited wake, find keys in processing and wait again, behind this one.
-      this.#drains.unshift(drain);
-    });
+    return this.drains.wait(signal);
   }
 
   shuttingDown(): boolean {
@@ -322,12 +325,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal Nothing will ever be handed out again: whoever waits is told. */
   poisoned(error: CapstanError): void {
-    for (const waiting of [...this.#waiters, ...this.#drains]) {
+    for (const waiting of this.#waiters) {
       waiting.stopListening();
       waiting.reject(error);
     }
     this.#waiters.clear();
-    this.#drains = [];
+    this.drains.fail(error);
     this.meter?.stop();
   }
 
@@ -340,7 +343,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   protected added(item: T, code: number): void {
     const slot = code & ~SLOT_FLAG;
     this.items[slot] = item;
-    this.meter?.added();
+    this.meter?.added(0);
     if (slot !== code) return;
     if (this.order !== undefined) this.order.push(item);
     if (this.#waiters.size > 0) this.serve();
@@ -352,9 +355,43 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       const item = this.tryGet();
       if (item === undefined) return;
       this.#waiters.delete(waiter);
-      waiter.resolve({ item, shutdown: false });
+      waiter.resolve(item);
       waiter.stopListening();
     }
+  }
+
+  /** @internal The table in the core, and whether it has levels; asked by the constructor. */
+  protected create(core: Core, timed: boolean, options: QueueOptions<T>): number {
+    return core.x.queueNew(timed, options.queue !== undefined);
+  }
+
+  /** @internal */
+  protected get hasLevels(): boolean {
+    return false;
+  }
+
+  /** @internal Whether what is not ready by now never will be. */
+  protected over(): boolean {
+    return this.stopped;
+  }
+
+  /** @internal What a drain waits for. */
+  protected idle(): boolean {
+    return this.core.x.queueProcessing(this.handle) === 0;
+  }
+
+  /** @internal Tells the gets that wait that nothing will come any more. */
+  protected endGets(): void {
+    for (const waiter of this.#waiters) {
+      waiter.stopListening();
+      waiter.resolve(undefined);
+    }
+    this.#waiters.clear();
+  }
+
+  /** @internal After each done() of a queue that takes no more items. */
+  protected wakeDrains(requeued: boolean): void {
+    this.drains.signal(requeued, this.core.x.queueProcessing(this.handle));
   }
 
   /** @internal What a subclass must drop when the queue shuts down. */
@@ -365,45 +402,21 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     if (this.stopped) return;
     this.stopped = true;
     this.meter?.stop();
-    for (const waiter of this.#waiters) {
-      waiter.stopListening();
-      waiter.resolve({ item: undefined, shutdown: true });
-    }
-    this.#waiters.clear();
+    if (this.over()) this.endGets();
     this.drop();
   }
 
   /** A shutdown that ends the drains too. */
   #end(): void {
-    for (const drain of this.#drains) {
-      drain.stopListening();
-      drain.resolve();
-    }
-    this.#drains = [];
+    this.drains.end();
     this.#stop();
+    this.endGets();
     this.inner?.shutDown();
   }
 
   /** The clock is the user's: it is read outside of everything that takes an exception for a trap. */
   #now(): number {
-    return this.#timed ? this.clock.now() : 0;
-  }
-
-  #processing(): number {
-    return this.core.x.queueProcessing(this.handle);
-  }
-
-  /** client-go signals one waiter when a key is queued again or when none is left in processing; a drain that still sees some waits again. */
-  #signalDrain(requeued: boolean): void {
-    const processing = this.#processing();
-    if (!requeued && processing > 0) return;
-    const first = this.#drains.shift() as Drain;
-    if (processing > 0) {
-      this.#drains.push(first);
-      return;
-    }
-    first.stopListening();
-    first.resolve();
+    return this.timed ? this.clock.now() : 0;
   }
 
   #touch(item: T): void {
