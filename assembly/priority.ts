@@ -11,16 +11,16 @@
 //
 // Calls reserve the level and the heap entry before they change anything. done() and the firing of delays need no memory.
 
-import { endWait, entryReady, pushEntry } from "./delay";
+import { IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, entryReady, pushEntry } from "./delay";
 import { internRead, readKey, readPair, timeColumn } from "./keys";
 import {
   L_LOWER, L_OLDEST, L_PRIORITY, L_READY, L_WAITING, N_CLOSED, N_COUNT, N_EVERY, N_TOP, enterLine, firstOf, leaveLine, levelAt, levelFor, levelOf,
   levelsFree, levelsNew,
 } from "./levels";
-import { NOT_READY, S_ADDS, queueFree, queueNew, startProcessing, touchAhead } from "./queue";
+import { NOT_READY, S_ADDS, endWait, queueFree, queueNew, startProcessing, touchAhead } from "./queue";
 import {
-  BY_LEVEL, DIRTY, K_AT, M_ADDED, M_PRIORITY, NO_MEMORY, NOTHING, PROCESSING, Q_DIRTY, Q_HEAP_SEQUENCE, Q_HOST_ORDER, Q_LEVELS, Q_STATS,
-  Q_WAITING, R_META, R_SEQUENCE, T_SLOTS, WAITING, keyOf, recordOf, timesOf,
+  ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, K_AT, M_ADDED, M_PRIORITY, NO_MEMORY, NOTHING, PROCESSING, Q_DIRTY, Q_HEAP_SEQUENCE, Q_HOST_ORDER, Q_LEVELS,
+  Q_RULES, Q_STATS, Q_WAITING, R_META, R_SEQUENCE, T_SLOTS, WAITING, keyOf, recordOf, timesOf,
 } from "./record";
 
 /** Added to the slot that an add answers: the key waits. */
@@ -94,43 +94,68 @@ function raise(queue: usize, slot: u32, level: usize): i32 {
   return slot | RAISED;
 }
 
+/** Whether a time takes the place of the one that a key waits for. `how`: see wait() in delay.ts. */
+@inline
+function replaces(at: f64, until: f64, how: u32): bool {
+  const mode = how & MODE;
+  return mode == KEEP_EARLIEST ? at < until : mode == KEEP_LATEST ? at > until : at != until;
+}
+
+/** Whether an add without delay has no effect on a waiting key. */
+@inline
+function isLeft(queue: usize, meta: u32, how: u32): bool {
+  return (how & MODE) == KEEP_LATEST || ((meta & BACKOFF) != 0 && (load<u32>(queue, Q_RULES) & ADD_KEEPS_BACKOFF) != 0);
+}
+
 /** For the level and the heap entry there is room. See priorityAdd for the answer. */
-function put(queue: usize, slot: u32, level: usize, now: f64, after: f64): i32 {
+function put(queue: usize, slot: u32, level: usize, now: f64, after: f64, how: u32): i32 {
+  const times = timesOf(queue, slot);
+  const meta = load<u32>(recordOf(queue, slot), R_META);
+  if (meta & DIRTY) return load<i32>(level, L_PRIORITY) > load<i32>(times, M_PRIORITY) ? raise(queue, slot, level) : NOTHING;
+  if (meta & WAITING) return putWaiting(queue, slot, level, now, after, how);
+  store<i32>(times, load<i32>(level, L_PRIORITY), M_PRIORITY);
+  const number = nextNumber(queue);
+  const record = recordOf(queue, slot);
+  if (!(after > 0)) {
+    store<u32>(record, number, R_SEQUENCE);
+    return becomeReady(queue, slot, level, now);
+  }
+  store<u32>(record, meta | WAITING | (how & IS_BACKOFF ? BACKOFF : 0), R_META);
+  store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
+  count(level, L_WAITING, 1);
+  pushEntry(queue, slot, now + after, number);
+  return slot | WAITS;
+}
+
+function putWaiting(queue: usize, slot: u32, level: usize, now: f64, after: f64, how: u32): i32 {
   const record = recordOf(queue, slot);
   const times = timesOf(queue, slot);
   const meta = load<u32>(record, R_META);
-  const priority = load<i32>(level, L_PRIORITY);
-  if (meta & DIRTY) return priority > load<i32>(times, M_PRIORITY) ? raise(queue, slot, level) : NOTHING;
-
-  let own = level; // the level of the key from here on
-  let at = now + after;
-  let isNew = true; // to the heap, with this number and time
-  if (meta & WAITING) {
-    own = levelOf(levelsOf(queue), load<i32>(times, M_PRIORITY));
-    const until = load<f64>(keyOf(queue, slot), K_AT);
-    isNew = at < until;
-    if (!isNew) at = until;
-    if (priority > load<i32>(own, L_PRIORITY)) {
-      isNew = true;
-      count(own, L_WAITING, -1);
-      count(level, L_WAITING, 1);
-      own = level;
-      store<i32>(times, priority, M_PRIORITY);
-      store<u32>(record, nextNumber(queue), R_SEQUENCE);
-    }
-    if (!(after > 0)) {
-      endWait(queue, slot);
-      return becomeReady(queue, slot, own, now);
+  if (!(after > 0) && isLeft(queue, meta, how)) return NOTHING;
+  let own = levelOf(levelsOf(queue), load<i32>(times, M_PRIORITY));
+  const raised = load<i32>(level, L_PRIORITY) > load<i32>(own, L_PRIORITY);
+  if (raised) {
+    count(own, L_WAITING, -1);
+    count(level, L_WAITING, 1);
+    own = level;
+    store<i32>(times, load<i32>(level, L_PRIORITY), M_PRIORITY);
+  }
+  const number = raised ? nextNumber(queue) : load<u32>(record, R_SEQUENCE);
+  let at = load<f64>(keyOf(queue, slot), K_AT);
+  let isOther = raised; // number or time: the entry in the heap is stale then
+  if (after > 0) {
+    if (how & IS_BACKOFF) store<u32>(record, meta | BACKOFF, R_META);
+    if (replaces(now + after, at, how)) {
+      at = now + after;
+      isOther = true;
     }
   } else {
-    store<i32>(times, priority, M_PRIORITY);
-    store<u32>(record, nextNumber(queue), R_SEQUENCE);
-    if (!(after > 0)) return becomeReady(queue, slot, own, now);
-    store<u32>(record, meta | WAITING, R_META);
-    store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
-    count(own, L_WAITING, 1);
+    store<u32>(record, number, R_SEQUENCE);
+    endWait(queue, record);
+    count(own, L_WAITING, -1);
+    return becomeReady(queue, slot, own, now);
   }
-  if (isNew) pushEntry(queue, slot, at, load<u32>(record, R_SEQUENCE));
+  if (isOther) pushEntry(queue, slot, at, number);
   return slot | WAITS;
 }
 
@@ -142,39 +167,40 @@ function roomFor(queue: usize, priority: i32, after: f64): usize {
 }
 
 @inline
-function addRead(queue: usize, priority: i32, now: f64, after: f64): i32 {
+function addRead(queue: usize, priority: i32, now: f64, after: f64, how: u32): i32 {
   const level = roomFor(queue, priority, after);
   if (level == 0) return NO_MEMORY;
   const slot = internRead(queue);
-  return slot < 0 ? slot : put(queue, slot, level, now, after);
+  return slot < 0 ? slot : put(queue, slot, level, now, after, how);
 }
 
 /**
  * Adds a key or changes what is known of it. NO_MEMORY; NOTHING: it was ready, with that priority or a higher one; or its slot, alone:
  * ready from now on; with NOT_READY: ready when done; with WAITS; with RAISED.
  */
-export function priorityAdd(queue: usize, key: externref, priority: i32, now: f64, after: f64): i32 {
-  return readKey(queue, key) ? addRead(queue, priority, now, after) : NO_MEMORY;
+export function priorityAdd(queue: usize, key: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
+  return readKey(queue, key) ? addRead(queue, priority, now, after, how) : NO_MEMORY;
 }
 
-export function priorityAddPair(queue: usize, first: externref, second: externref, priority: i32, now: f64, after: f64): i32 {
-  return readPair(queue, first, second) ? addRead(queue, priority, now, after) : NO_MEMORY;
+export function priorityAddPair(queue: usize, first: externref, second: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
+  return readPair(queue, first, second) ? addRead(queue, priority, now, after, how) : NO_MEMORY;
 }
 
 /** For a slot that the host found by itself. */
-export function priorityAddSlot(queue: usize, slot: u32, priority: i32, now: f64, after: f64): i32 {
+export function priorityAddSlot(queue: usize, slot: u32, priority: i32, now: f64, after: f64, how: u32): i32 {
   const level = roomFor(queue, priority, after);
-  return level == 0 ? NO_MEMORY : put(queue, slot, level, now, after);
+  return level == 0 ? NO_MEMORY : put(queue, slot, level, now, after, how);
 }
 
 /** The add of other queues: without delay and of priority 0, whose level always exists. As markDirty in queue.ts. */
 export function addPlain(queue: usize, slot: u32, now: f64): i32 {
-  const code = put(queue, slot, levelOf(levelsOf(queue), 0), now, 0);
+  const code = put(queue, slot, levelOf(levelsOf(queue), 0), now, 0, 0);
   return code >= 0 && (code & RAISED) != 0 ? NOTHING : code;
 }
 
 /** A wait has ended by itself (endWait): the key becomes ready, at the end of its level. */
 export function addDue(queue: usize, slot: u32, now: f64): void {
+  leaveWaiting(queue, slot);
   store<u32>(recordOf(queue, slot), nextNumber(queue), R_SEQUENCE);
   becomeReady(queue, slot, levelOf(levelsOf(queue), load<i32>(timesOf(queue, slot), M_PRIORITY)), now);
 }
@@ -207,7 +233,7 @@ function oldestOf(queue: usize, levels: usize, top: usize, every: f64): usize {
 }
 
 /** Hands out the first ready key: its slot, or NOTHING. */
-export function takeFirst(queue: usize, now: f64): i32 {
+export function takeByLevel(queue: usize, now: f64): i32 {
   const levels = levelsOf(queue);
   if (load<u32>(levels, N_CLOSED) != 0) return NOTHING;
   let level = <usize>load<u32>(levels, N_TOP);

@@ -23,9 +23,9 @@ export interface KeyTable<T> {
   intern(item: T): number;
   /** queueAdd, delayAdd, limiterFail and limiterCount of assembly/, by item. */
   add(item: T, now: number): number;
-  wait(item: T, at: number): number;
+  wait(item: T, at: number, how: number): number;
   /** priorityAdd of assembly/, by item. */
-  addAt(item: T, priority: number, now: number, after: number): number;
+  addAt(item: T, priority: number, now: number, after: number, how: number): number;
   fail(item: T): number;
   count(item: T): number;
   /** limiterForget: the slot given back, or NOTHING. */
@@ -134,12 +134,12 @@ class WasmTexts<T> implements KeyTable<T> {
     return this.#core.x.queueAdd(this.#handle, this.#text(item), now);
   }
 
-  wait(item: T, at: number): number {
-    return this.#core.x.delayAdd(this.#handle, this.#text(item), at);
+  wait(item: T, at: number, how: number): number {
+    return this.#core.x.delayAdd(this.#handle, this.#text(item), at, how);
   }
 
-  addAt(item: T, priority: number, now: number, after: number): number {
-    return this.#core.x.priorityAdd(this.#handle, this.#text(item), priority, now, after);
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    return this.#core.x.priorityAdd(this.#handle, this.#text(item), priority, now, after, how);
   }
 
   find(item: T): number {
@@ -179,14 +179,14 @@ class WasmPairs implements KeyTable<Request> {
     return this.#core.x.queueAddPair(this.#handle, namespaceOf, nameOf, now);
   }
 
-  wait(item: Request, at: number): number {
+  wait(item: Request, at: number, how: number): number {
     readRequest(item);
-    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at);
+    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
   }
 
-  addAt(item: Request, priority: number, now: number, after: number): number {
+  addAt(item: Request, priority: number, now: number, after: number, how: number): number {
     readRequest(item);
-    return this.#core.x.priorityAddPair(this.#handle, namespaceOf, nameOf, priority, now, after);
+    return this.#core.x.priorityAddPair(this.#handle, namespaceOf, nameOf, priority, now, after, how);
   }
 
   find(item: Request): number {
@@ -245,16 +245,16 @@ abstract class JsKeys<T> implements KeyTable<T> {
     return slot < 0 ? slot : this.#core.x.queueAddSlot(this.#handle, slot, now);
   }
 
-  wait(item: T, at: number): number {
+  wait(item: T, at: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    return this.#orGiveBack(slot, this.#core.x.delayAddSlot(this.#handle, slot, at));
+    return this.#orGiveBack(slot, this.#core.x.delayAddSlot(this.#handle, slot, at, how));
   }
 
-  addAt(item: T, priority: number, now: number, after: number): number {
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    return this.#orGiveBack(slot, this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after));
+    return this.#orGiveBack(slot, this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how));
   }
 
   fail(item: T): number {

@@ -1,4 +1,4 @@
-/** Who waits in shutDownWithDrain(), and the two ways in which they are woken. Each is told once: of the end, of its signal, or of an error. */
+/** The shutDownWithDrain() calls that wait, woken one at a time as client-go's condition variable does. */
 import type { CapstanError } from '../errors.ts';
 import { aborted } from './checks.ts';
 
@@ -9,50 +9,46 @@ interface Drain {
 }
 
 export class Drains {
-  #waiting: Drain[] = []; // in the order in which client-go's condition variable would wake them
+  #drains: Drain[] = []; // the first is woken next
+
+  get size(): number {
+    return this.#drains.length;
+  }
 
   wait(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) return Promise.reject(aborted('shutDownWithDrain()', signal));
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.#waiting = this.#waiting.filter((other) => other !== drain);
+        this.#drains = this.#drains.filter((other) => other !== drain);
         reject(aborted('shutDownWithDrain()', signal as AbortSignal));
       };
       const drain: Drain = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
       signal?.addEventListener('abort', onAbort, { once: true });
       // It begins with a broadcast: the drains that waited wake, find keys in processing and wait again, behind this one.
-      this.#waiting.unshift(drain);
+      this.#drains.unshift(drain);
     });
   }
 
-  /** client-go signals one waiter when a key is queued again or when none is left in processing; a drain that still sees some waits again. */
-  signal(requeued: boolean, processing: number): void {
-    if (this.#waiting.length === 0 || (!requeued && processing > 0)) return;
-    const first = this.#waiting.shift() as Drain;
+  /** Wakes one: it ends when nothing is being processed, else it waits again, behind the others. */
+  signal(processing: number): void {
+    const first = this.#drains.shift();
+    if (first === undefined) return;
     if (processing > 0) {
-      this.#waiting.push(first);
+      this.#drains.push(first);
       return;
     }
     first.stopListening();
     first.resolve();
   }
 
-  /** All of them are through. */
-  end(): void {
-    const ended = this.#waiting;
-    this.#waiting = [];
-    for (const drain of ended) {
+  /** Ends all of them, with an error if there is one. */
+  end(error?: CapstanError): void {
+    const drains = this.#drains;
+    this.#drains = [];
+    for (const drain of drains) {
       drain.stopListening();
-      drain.resolve();
-    }
-  }
-
-  fail(error: CapstanError): void {
-    const failed = this.#waiting;
-    this.#waiting = [];
-    for (const drain of failed) {
-      drain.stopListening();
-      drain.reject(error);
+      if (error === undefined) drain.resolve();
+      else drain.reject(error);
     }
   }
 }

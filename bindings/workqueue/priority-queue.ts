@@ -6,8 +6,18 @@
  * - An item is ready or waits, never both; an item that is ready while it is processed is counted, and handed out after done().
  * - Adding an item that the queue has can only bring it forward: the higher priority and the earlier time win.
  */
-import { type Core, type CoreExports, NO_MEMORY, NOTHING, RAISED_FLAG, SLOT_FLAG, WAITS_FLAG } from '../core.ts';
-import { invalid, requireNumber, requireObject } from '../errors.ts';
+import {
+  type Core,
+  type CoreExports,
+  NO_MEMORY,
+  NOTHING,
+  RAISED_FLAG,
+  SLOT_FLAG,
+  WAIT_IS_BACKOFF,
+  WAIT_MODES,
+  WAITS_FLAG,
+} from '../core.ts';
+import { CapstanError, invalid, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import { ItemExponentialFailureRateLimiter, type RateLimiter } from './limiters.ts';
@@ -55,18 +65,19 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
 export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   readonly #limiter: RateLimiter<T>;
   readonly #own: { dispose(): void } | undefined; // the limiter that nobody else has
+  readonly #ages: boolean;
   readonly #addEach: boolean; // somebody must hear of every item that becomes due
   #draining = false;
 
   constructor(limiter?: RateLimiter<T>, options: PriorityQueueOptions<T> = {}) {
     const aging = checkPriorityOptions(options);
     const own = limiter === undefined ? defaultLimiter(options) : undefined;
-    const used = limiter ?? (own as RateLimiter<T>);
+    const used = own ?? (limiter as RateLimiter<T>);
     super(used, options);
     this.#limiter = used;
     this.#own = own;
     this.#addEach = this.meter?.perOperation === true;
-    if (aging) this.timed = true;
+    this.#ages = aging;
     keepShape(new.target, PriorityQueue, () => new PriorityQueue());
   }
 
@@ -91,8 +102,10 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     let ready = false;
     for (const item of items) {
       try {
-        if (this.#put(item, priority, after, rateLimited)) ready = true;
+        const wait = rateLimited ? shorter(after, this.#limiter.when(item)) : after;
+        if (this.#put(item, priority, wait, rateLimited ? WAIT_IS_BACKOFF : WAIT_MODES.earliest)) ready = true;
       } catch (error) {
+        if (isEnd(error)) throw error;
         errors.push(error);
       }
     }
@@ -105,12 +118,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   /** Adds an item with priority 0, without delay. */
   override add(item: T): void {
     this.checkAlive();
-    if (!this.stopped && this.#put(item, 0, 0, false)) this.serve();
-  }
-
-  /** Adds an item with priority 0 after `ms` milliseconds. */
-  override addAfter(item: T, ms: number): void {
-    this.addWithOpts({ after: ms }, item);
+    if (!this.stopped && this.#put(item, 0, 0, WAIT_MODES.earliest)) this.serve();
   }
 
   /** Adds an item with priority 0 when the limiter says so. */
@@ -150,8 +158,8 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /** @internal */
-  protected override create(core: Core, timed: boolean, options: PriorityQueueOptions<T>): number {
-    return core.x.priorityNew(timed, options.aging?.everyMs ?? 0);
+  protected override create(core: Core, options: PriorityQueueOptions<T>): number {
+    return core.x.priorityNew(this.timed, options.aging?.everyMs ?? 0);
   }
 
   /** @internal */
@@ -171,8 +179,19 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   /** @internal */
   protected override wakeDrains(): void {
-    if (this.over()) this.endGets();
+    if (this.over()) this.gets.end();
     if (this.idle()) this.drains.end();
+  }
+
+  /** @internal A queue whose priorities age must know when each key became ready. */
+  protected override now(): number {
+    return this.timed || this.#ages ? this.clock.now() : 0;
+  }
+
+  /** @internal addAfter(): with priority 0. A delay for an item that is ready is ignored, whatever the mode. */
+  protected override delay(item: T, ms: number, how: number): void {
+    this.checkAlive();
+    if (!this.stopped && this.#put(item, 0, ms, how)) this.serve();
   }
 
   /** @internal */
@@ -199,16 +218,16 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /** Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may have ended the queue when they return. */
-  #put(item: T, priority: number, after: number, rateLimited: boolean): boolean {
-    const wait = rateLimited ? shorter(after, this.#limiter.when(item)) : after;
-    const now = this.timed || wait > 0 ? this.clock.now() : 0;
+  #put(item: T, priority: number, wait: number, how: number): boolean {
+    const now = wait > 0 ? this.clock.now() : this.now();
     if (this.stopped) {
       this.checkAlive();
       return false;
     }
+    if (this.maxDepth !== undefined && this.refuses(item)) return false;
     let code: number;
     try {
-      code = this.keys.addAt(item, priority, now, wait);
+      code = this.keys.addAt(item, priority, now, wait, how);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -246,12 +265,23 @@ function defaultLimiter<T>({ key }: QueueOptions<T>): ItemExponentialFailureRate
   return new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, { key });
 }
 
+/** Nothing more can be added. */
+function isEnd(error: unknown): boolean {
+  return error instanceof CapstanError && (error.code === 'POISONED' || error.code === 'DISPOSED');
+}
+
 /** Whether priorities age. */
 function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
   requireObject('options', options);
-  const { inner, queue, aging } = options;
+  const { inner, queue, aging, addEndsWait } = options;
   if (inner !== undefined) throw invalid('inner', 'nothing: a priority queue wraps no other queue', inner);
   if (queue !== undefined) throw invalid('queue', 'nothing: a priority queue has an order of its own', queue);
+  if (addEndsWait === false)
+    throw invalid(
+      'addEndsWait',
+      'true or nothing: in a priority queue an item is ready or waits, never both',
+      addEndsWait,
+    );
   if (aging === undefined) return false;
   requireObject('aging', aging);
   const { everyMs } = aging;
