@@ -322,6 +322,38 @@ describe.each(implementations)('random operations on priority queues, $name', (m
   });
 });
 
+describe.each(implementations)('the bound of aging, $name', (make) => {
+  test('no key is overtaken by one that became ready more than (q − p) · everyMs after it', () => {
+    const random = new Random(seed ^ 0xa9e);
+    for (let round = 0; round < 20; round++) {
+      const everyMs = random.pick([1, 10, 33.3]);
+      const clock = new FakeClock();
+      const queue = make.priority(undefined, { clock, aging: { everyMs } });
+      const ready = new Map<string, { priority: number; at: number }>();
+      for (let i = 0; i < 1_500; i++) {
+        clock.step(random.int(20));
+        const [key, priority] = [`key-${random.int(200)}`, random.int(12) - 6];
+        const known = ready.get(key);
+        if (random.chance(0.2)) queue.addWithOpts({ priority: -6, after: 1e6 }, key);
+        if (random.chance(0.6) && !(known === undefined && queue.cancel(key))) {
+          queue.addWithOpts({ priority }, key);
+          ready.set(key, { priority: Math.max(priority, known?.priority ?? priority), at: known?.at ?? clock.now() });
+        }
+        const got = random.chance(0.5) ? queue.tryGet() : undefined;
+        if (got === undefined) continue;
+        const { priority: q, at } = ready.get(got) as { priority: number; at: number };
+        ready.delete(got);
+        queue.done(got);
+        for (const [other, { priority: p, at: since }] of ready) {
+          if (at - since > (q - p) * everyMs + 1e-6) expect.fail(`${got} overtook ${other} (seed ${seed})`);
+          total++;
+        }
+      }
+      queue.dispose();
+    }
+  });
+});
+
 test('that was a hundred thousand operations at least, with aging and without', () => {
   expect(total).toBeGreaterThan(300_000);
 });
