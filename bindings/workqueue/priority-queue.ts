@@ -291,6 +291,7 @@ function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
   return true;
 }
 
+/** Whether a value is a priority: an integer of 32 bits. */
 export function isPriority(value: unknown): value is number {
   return typeof value === 'number' && (value | 0) === value;
 }
