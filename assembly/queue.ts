@@ -88,7 +88,11 @@ export function endWait(queue: usize, record: usize): u32 {
 /** Makes a slot's key dirty. NOTHING: it was, or is left to its back-off; else the slot, with NOT_READY when done() will queue it. */
 @inline
 export function markDirty(queue: usize, slot: u32, now: f64): i32 {
-  const record = recordOf(queue, slot);
+  return markRecord(queue, slot, recordOf(queue, slot), now);
+}
+
+@inline
+export function markRecord(queue: usize, slot: u32, record: usize, now: f64): i32 {
   let meta = load<u32>(record, R_META);
   if (meta & WAITING) {
     const rules = load<u32>(queue, Q_RULES);
@@ -208,8 +212,7 @@ export const DONE_RELEASED: i32 = 3; // done; the slot was given back
 
 /** Ends the processing of a slot. */
 @inline
-export function endProcessing(queue: usize, slot: u32, now: f64): i32 {
-  const record = recordOf(queue, slot);
+export function endProcessing(queue: usize, slot: u32, record: usize, now: f64): i32 {
   const meta = load<u32>(record, R_META);
   if ((meta & PROCESSING) == 0) return DONE_UNKNOWN;
   store<u32>(record, meta & ~PROCESSING, R_META);
@@ -225,7 +228,7 @@ export function endProcessing(queue: usize, slot: u32, now: f64): i32 {
 }
 
 export function queueDoneSlot(queue: usize, slot: u32, now: f64): i32 {
-  return endProcessing(queue, slot, now);
+  return endProcessing(queue, slot, recordOf(queue, slot), now);
 }
 
 /** Sets what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF. */

@@ -16,6 +16,7 @@ export const NO_MEMORY = -2;
 export const SLOT_FLAG = 0x40000000;
 /** What queueDoneSlot answers (assembly/queue.ts). */
 export const DONE_UNKNOWN = 0;
+export const DONE_KEPT = 1;
 export const DONE_REQUEUED = 2;
 export const DONE_RELEASED = 3;
 /** The host's slot is another key's by now. */

@@ -72,7 +72,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   readonly #dropWhenFull: boolean;
   #dropped = 0;
-  readonly #timed: boolean; // whether the core wants the time at each operation
+  /** @internal Whether the core wants the time at each operation. */
+  protected readonly timed: boolean;
   readonly #gets = new Gets<T>();
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
@@ -93,10 +94,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     const core = sharedCore();
     this.core = core;
     const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
-    this.#timed = metered || options.times === true;
+    this.timed = metered || options.times === true;
     const rules = (options.addEndsWait ? ADD_ENDS_WAIT : 0) | (options.addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
     try {
-      this.handle = core.x.queueNew(this.#timed, order !== undefined);
+      this.handle = core.x.queueNew(this.timed, order !== undefined);
       if (this.handle !== 0 && rules !== 0) core.x.queueRules(this.handle, rules);
     } catch (cause) {
       throw core.trapped(cause);
@@ -392,7 +393,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal The clock is the user's: it is read outside of everything that takes an exception for a trap. */
   protected now(): number {
-    return this.#timed ? this.clock.now() : 0;
+    return this.timed ? this.clock.now() : 0;
   }
 
   #touch(item: T): void {

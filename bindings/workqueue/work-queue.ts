@@ -6,7 +6,7 @@
  *   `getSlots` gives one that holds until its `doneSlots`. A slot that outlived its item is an error STALE_SLOT, never another item.
  * - A queue with an order of its own, a bound, calls that drain it or metrics that hear of each operation takes one at a time here too.
  */
-import { NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
+import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { QueueOptions } from './options.ts';
@@ -39,11 +39,13 @@ const UNPIN_RELEASED = 1;
  */
 export class WorkQueue<T = string> extends BaseQueue<T> {
   readonly #oneByOne: boolean; // for reasons that never change; drains are another one
+  readonly #plain: boolean; // a slot is the core's business alone, at any time
   readonly #batches = new WeakMap<object, Int32Array>(); // the slots of arrays that getBatch() made
 
   constructor(options: QueueOptions<T> = {}) {
     super(options);
     this.#oneByOne = this.order !== undefined || this.meter?.perOperation === true;
+    this.#plain = !this.#oneByOne && this.inner === undefined && this.maxDepth === undefined && !this.timed;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
@@ -173,6 +175,59 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** As add() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was added. */
   addSlots(slots: Int32Array, count: number): void {
+    if (count !== 1 || !this.#plain || this.stopped) {
+      this.#addMany(slots, count);
+      return;
+    }
+    checkSlots(slots, 1);
+    let code: number;
+    try {
+      code = this.core.x.slotAdd(this.handle, slots[0] as number, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (code === STALE) throw stale(slots[0] as number);
+    if (code >= 0 && code < SLOT_FLAG && this.awaited()) this.serve();
+  }
+
+  /**
+   * Hands out ready keys, as many as the array has room for, as slots that stand for their items until doneSlots(). Answers how many there were.
+   * More than four million keys in one queue: TOO_MANY_SLOTS.
+   */
+  getSlots(into: Int32Array): number {
+    if (!this.#plain || into?.length !== 1 || this.items.length > SLOT_LIMIT) return this.#getMany(into);
+    checkSlots(into, 1);
+    let slot: number;
+    try {
+      slot = this.core.x.slotGet(this.handle, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (slot === NOTHING) return 0;
+    into[0] = slot;
+    return 1;
+  }
+
+  /** As done() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was done. */
+  doneSlots(slots: Int32Array, count: number): void {
+    if (count !== 1 || !this.#plain || this.drains.size > 0) {
+      this.#doneMany(slots, count);
+      return;
+    }
+    checkSlots(slots, 1);
+    const slot = slots[0] as number;
+    let outcome: number;
+    try {
+      outcome = this.core.x.slotDone(this.handle, slot, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (outcome === DONE_KEPT) return;
+    if (outcome === STALE) throw stale(slot);
+    this.finished(slot & SLOT_NUMBER, outcome);
+  }
+
+  #addMany(slots: Int32Array, count: number): void {
     checkSlots(slots, count);
     if (this.inner !== undefined) {
       this.checkAlive();
@@ -190,56 +245,32 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     const now = this.now();
     let ready: number;
     try {
-      const x = this.core.x;
-      if (count === 1) {
-        const code = x.slotAdd(this.handle, slots[0] as number, now);
-        if (code === STALE) throw stale(slots[0] as number);
-        ready = code >= 0 && code < SLOT_FLAG ? 1 : 0;
-      } else {
-        this.#write(slots, count);
-        const fresh = x.slotsFresh(this.handle, count);
-        if (fresh < count) throw stale(slots[fresh] as number);
-        ready = x.slotsAdd(this.handle, count, now);
-      }
+      this.#write(slots, count);
+      const fresh = this.core.x.slotsFresh(this.handle, count);
+      if (fresh < count) throw stale(slots[fresh] as number);
+      ready = this.core.x.slotsAdd(this.handle, count, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
     if (ready > 0 && this.awaited()) this.serve();
   }
 
-  /**
-   * Hands out ready keys, as many as the array has room for, as slots that stand for their items until doneSlots(). Answers how many there were.
-   * More than four million keys in one queue: TOO_MANY_SLOTS.
-   */
-  getSlots(into: Int32Array): number {
+  #getMany(into: Int32Array): number {
     checkSlots(into, into?.length);
     if (this.inner !== undefined) {
       this.checkAlive();
       return this.inner.getSlots(into);
     }
-    if (into.length === 0) return 0;
     const x = this.core.x;
     if (x.slotsEver(this.handle) > SLOT_LIMIT) throw tooManySlots();
-    if (this.#oneByOne) {
-      const items = this.getBatch(into.length);
-      for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.keys.find(item));
-      return items.length;
-    }
-    if (into.length !== 1) return this.#take(into);
-    const now = this.now();
-    let slot: number;
-    try {
-      slot = x.slotGet(this.handle, now);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
-    if (slot === NOTHING) return 0;
-    into[0] = slot;
-    return 1;
+    if (into.length === 0) return 0;
+    if (!this.#oneByOne) return this.#take(into);
+    const items = this.getBatch(into.length);
+    for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.keys.find(item));
+    return items.length;
   }
 
-  /** As done() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was done. */
-  doneSlots(slots: Int32Array, count: number): void {
+  #doneMany(slots: Int32Array, count: number): void {
     checkSlots(slots, count);
     if (this.inner !== undefined) {
       this.checkAlive();
@@ -254,23 +285,14 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       for (const item of this.#itemsOf(slots, count)) this.done(item);
       return;
     }
-    if (count !== 1) {
+    try {
       this.#write(slots, count);
       const fresh = this.core.x.slotsFresh(this.handle, count);
       if (fresh < count) throw stale(slots[fresh] as number);
-      this.#end(slots, count);
-      return;
-    }
-    const slot = slots[0] as number;
-    const now = this.now();
-    let outcome: number;
-    try {
-      outcome = this.core.x.slotDone(this.handle, slot, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (outcome === STALE) throw stale(slot);
-    this.finished(slot & SLOT_NUMBER, outcome);
+    this.#end(slots, count);
   }
 
   /**
