@@ -15,7 +15,11 @@ export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
   queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
 } from "./queue";
-export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
+export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayFire, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
+export {
+  priorityNew, priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom, priorityOf,
+  levelsSurvey, levelPriority, levelDepth, levelLongest,
+} from "./priority";
 export {
   slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsEver, slotsBusy,
   slotAdded, slotStarted,

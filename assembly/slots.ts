@@ -8,10 +8,11 @@
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { peekBucket, release } from "./keys";
+import { addPlain } from "./priority";
 import { DONE_RELEASED, DONE_REQUEUED, NOT_READY, endProcessing, markDirty, markRecord, takeFirst } from "./queue";
 import {
-  DIRTY, GENERATIONS, ISSUED, M_ADDED, M_STARTED, NOTHING, PINNED, PROCESSING, Q_DIRTY, Q_HEAD, Q_HOST_ORDER, Q_LEN, Q_PROCESSING, Q_RULES, Q_STATS,
-  Q_TAIL, Q_TIMES, Q_TOUCHED, R_LINK, R_META, STALE, STATE, T_SLOTS, WAITING, recordOf, timesOf,
+  DIRTY, GENERATIONS, ISSUED, M_ADDED, M_STARTED, NOTHING, PINNED, PROCESSING, Q_DIRTY, Q_HEAD, Q_HOST_ORDER, Q_LEN, Q_LEVELS, Q_PROCESSING, Q_RULES, Q_STATS,
+  Q_TAIL, Q_TOUCHED, R_LINK, R_META, STALE, STATE, T_SLOTS, WAITING, recordOf, timesOf,
 } from "./record";
 
 /** Slots from here on have no number for the host: what calls answer instead of a slot must never be one. */
@@ -90,7 +91,8 @@ export function slotNumber(queue: usize, token: u32): i32 {
 /** As queueAdd, for one slot of the host. */
 export function slotAdd(queue: usize, token: u32, now: f64): i32 {
   const record = freshRecord(queue, token);
-  return record == 0 ? STALE : markRecord(queue, token & NUMBER, record, now);
+  if (record == 0) return STALE;
+  return load<u32>(queue, Q_LEVELS) != 0 ? addPlain(queue, token & NUMBER, now) : markRecord(queue, token & NUMBER, record, now);
 }
 
 /** As queueGet, for one slot of the host. */
@@ -266,9 +268,9 @@ export function slotsBusy(queue: usize, from: u32): i32 {
 
 /** When a slot's key became dirty, and when it was handed out; for queues that keep times, else NaN. */
 export function slotAdded(queue: usize, slot: u32): f64 {
-  return load<u32>(queue, Q_TIMES) == 0 ? NaN : load<f64>(timesOf(queue, slot), M_ADDED);
+  return load<u32>(queue, Q_STATS) == 0 ? NaN : load<f64>(timesOf(queue, slot), M_ADDED);
 }
 
 export function slotStarted(queue: usize, slot: u32): f64 {
-  return load<u32>(queue, Q_TIMES) == 0 ? NaN : load<f64>(timesOf(queue, slot), M_STARTED);
+  return load<u32>(queue, Q_STATS) == 0 ? NaN : load<f64>(timesOf(queue, slot), M_STARTED);
 }

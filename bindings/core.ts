@@ -14,6 +14,9 @@ export const NOTHING = -1;
 export const NO_MEMORY = -2;
 /** Beside a slot from queueAdd: not ready, as the key is being processed. From delayPop: the slot was given back. */
 export const SLOT_FLAG = 0x40000000;
+/** Beside a slot from priorityAdd: the key waits; the key was ready and has a higher priority now. */
+export const WAITS_FLAG = 0x20000000;
+export const RAISED_FLAG = 0x10000000;
 /** What queueDoneSlot answers (assembly/queue.ts). */
 export const DONE_UNKNOWN = 0;
 export const DONE_KEPT = 1;
@@ -82,10 +85,38 @@ export interface CoreExports {
   delayAddSlot(queue: number, slot: number, at: number, how: number): number;
   delayNext(queue: number): number;
   delayAdvance(queue: number, now: number): number;
+  /** delayAdvance one by one: the slot, or NOTHING. */
+  delayFire(queue: number, now: number): number;
   delayPop(queue: number, now: number): number;
   delayCancel(queue: number, slot: number): number;
   delayUntil(queue: number, slot: number): number;
   delayWaiting(queue: number): number;
+
+  /** A queue with levels. everyMs 0: priorities do not age. 0: no memory. */
+  priorityNew(timed: boolean, everyMs: number): number;
+  /** NOTHING: ready already; NO_MEMORY; else the slot, with SLOT_FLAG as from queueAdd, WAITS_FLAG or RAISED_FLAG. */
+  priorityAdd(queue: number, key: string, priority: number, now: number, after: number, how: number): number;
+  priorityAddPair(
+    queue: number,
+    first: string,
+    second: string,
+    priority: number,
+    now: number,
+    after: number,
+    how: number,
+  ): number;
+  priorityAddSlot(queue: number, slot: number, priority: number, now: number, after: number, how: number): number;
+  /** Nothing is handed out any more. */
+  priorityClose(queue: number): void;
+  /** Of the key that a priority queue handed out last; before the raise that was answered last; of a slot. */
+  priorityTaken(): number;
+  priorityRaisedFrom(): number;
+  priorityOf(queue: number, slot: number): number;
+  /** How many levels there are, lowest first; levelLongest is as of then. */
+  levelsSurvey(queue: number): number;
+  levelPriority(queue: number, index: number): number;
+  levelDepth(queue: number, index: number): number;
+  levelLongest(queue: number, index: number, now: number): number;
 
   /** The host's slots: int32 with a generation. The address of the block that batches are passed in, or 0. */
   slotsBlock(count: number): number;

@@ -24,6 +24,8 @@ export interface KeyTable<T> {
   /** queueAdd, delayAdd, limiterFail and limiterCount of assembly/, by item. */
   add(item: T, now: number): number;
   wait(item: T, at: number, how: number): number;
+  /** priorityAdd of assembly/, by item. */
+  addAt(item: T, priority: number, now: number, after: number, how: number): number;
   fail(item: T): number;
   count(item: T): number;
   /** limiterForget: the slot given back, or NOTHING. */
@@ -136,6 +138,10 @@ class WasmTexts<T> implements KeyTable<T> {
     return this.#core.x.delayAdd(this.#handle, this.#text(item), at, how);
   }
 
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    return this.#core.x.priorityAdd(this.#handle, this.#text(item), priority, now, after, how);
+  }
+
   find(item: T): number {
     return this.#core.x.keysFind(this.#handle, this.#text(item));
   }
@@ -176,6 +182,11 @@ class WasmPairs implements KeyTable<Request> {
   wait(item: Request, at: number, how: number): number {
     readRequest(item);
     return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
+  }
+
+  addAt(item: Request, priority: number, now: number, after: number, how: number): number {
+    readRequest(item);
+    return this.#core.x.priorityAddPair(this.#handle, namespaceOf, nameOf, priority, now, after, how);
   }
 
   find(item: Request): number {
@@ -237,9 +248,13 @@ abstract class JsKeys<T> implements KeyTable<T> {
   wait(item: T, at: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    const code = this.#core.x.delayAddSlot(this.#handle, slot, at, how);
-    if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0) this.#giveBack(slot);
-    return code;
+    return this.#orGiveBack(slot, this.#core.x.delayAddSlot(this.#handle, slot, at, how));
+  }
+
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    const slot = this.intern(item);
+    if (slot < 0) return slot;
+    return this.#orGiveBack(slot, this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how));
   }
 
   fail(item: T): number {
@@ -256,6 +271,12 @@ abstract class JsKeys<T> implements KeyTable<T> {
     const slot = this.find(item);
     if (slot !== NOTHING) this.#giveBack(slot);
     return slot;
+  }
+
+  /** A slot that was taken for an add that found no memory. */
+  #orGiveBack(slot: number, code: number): number {
+    if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0) this.#giveBack(slot);
+    return code;
   }
 
   #giveBack(slot: number): void {

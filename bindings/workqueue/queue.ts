@@ -16,7 +16,6 @@ import {
   DONE_RELEASED,
   DONE_REQUEUED,
   DONE_UNKNOWN,
-  disposedExports,
   NOTHING,
   type Resident,
   SLOT_FLAG,
@@ -27,21 +26,13 @@ import {
 import { CapstanError, invalid } from '../errors.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
 import { aborted, signalProblem } from './checks.ts';
+import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
 import { Gets } from './gets.ts';
-import { giveBack, type Holding, hold } from './holdings.ts';
+import { type CoreOfQueue, disposed, giveBack, type Holding, hold } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
-import { checkOptions, type Got, type QueueOptions, type QueueOrder } from './options.ts';
+import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
-
-type CoreOfQueue = Pick<Core, 'x' | 'ints' | 'trapped' | 'outOfMemory'>;
-
-const disposed: CoreOfQueue = {
-  x: disposedExports('the queue'),
-  ints: () => new Int32Array(),
-  trapped: (cause) => cause,
-  outOfMemory: () => new CapstanError('DISPOSED', 'the queue was used after dispose()'),
-};
 
 /** What a queue does with one item at a time; `WorkQueue` adds many at a time, and is what there are instances of. */
 export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
@@ -68,13 +59,14 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal The most keys that may be queued or wait; undefined: no bound. */
   protected readonly maxDepth: number | undefined;
   /** @internal */
+  protected readonly gets = new Gets<T>();
+  /** @internal */
   protected readonly drains = new Drains();
+  /** @internal Whether the core keeps the times of each operation. */
+  protected readonly timed: boolean;
 
   readonly #dropWhenFull: boolean;
   #dropped = 0;
-  /** @internal Whether the core wants the time at each operation. */
-  protected readonly timed: boolean;
-  readonly #gets = new Gets<T>();
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
 
@@ -97,7 +89,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.timed = metered || options.times === true;
     const rules = (options.addEndsWait ? ADD_ENDS_WAIT : 0) | (options.addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
     try {
-      this.handle = core.x.queueNew(this.timed, order !== undefined);
+      this.handle = this.create(core, options);
       if (this.handle !== 0 && rules !== 0) core.x.queueRules(this.handle, rules);
     } catch (cause) {
       throw core.trapped(cause);
@@ -112,7 +104,14 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       meter: undefined,
     };
     hold(this, this.#held);
-    if (metered) this.meter = meterFor(metricsProvider, name, core, this.handle, this.clock);
+    if (metered)
+      this.meter = meterFor(metricsProvider, {
+        name,
+        core,
+        handle: this.handle,
+        clock: this.clock,
+        hasLevels: this.hasLevels,
+      });
     this.#held.meter = this.meter;
   }
 
@@ -169,6 +168,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       }
       return this.inner.get(options);
     }
+    return this.next(options, gotten);
+  }
+
+  /** @internal What get() does. `answer` is called when the item is handed out, before anything else is; undefined: shutdown. */
+  protected next<G>(options: { signal?: AbortSignal } | undefined, answer: (item: T | undefined) => G): Promise<G> {
     const signal = options?.signal;
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);
@@ -179,9 +183,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (item !== undefined) return Promise.resolve({ item, shutdown: false });
-    if (this.stopped) return Promise.resolve({ item: undefined, shutdown: true });
-    return this.#gets.wait(signal);
+    return item !== undefined || this.over() ? Promise.resolve(answer(item)) : this.gets.wait(signal, answer);
   }
 
   /** The next item, or `undefined` when none is ready now. Hand it back with done(). */
@@ -191,12 +193,15 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       return this.inner.tryGet();
     }
     const now = this.now();
-    const slot = this.order === undefined ? this.#takeFirst(now) : this.#takeNext(this.order, now);
+    const slot =
+      this.order === undefined
+        ? this.#takeFirst(now)
+        : takeChosen(this.order, { core: this.core, handle: this.handle, keys: this.keys }, now);
     if (slot < 0) return undefined;
     const item = this.items[slot] as T;
     this.#lastItem = item;
     this.#lastSlot = slot;
-    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait());
+    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait(), this.core.x.priorityTaken());
     return item;
   }
 
@@ -251,7 +256,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       this.#stop();
       if (this.inner !== undefined) return this.inner.shutDownWithDrain(options);
-      if (this.core.x.queueProcessing(this.handle) === 0) return Promise.resolve();
+      if (this.idle()) return Promise.resolve();
     } catch (error) {
       return Promise.reject(error);
     }
@@ -285,7 +290,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal Nothing will ever be handed out again: whoever waits is told. */
   poisoned(error: CapstanError): void {
-    this.#gets.end(error);
+    this.gets.end(error);
     this.drains.end(error);
     this.meter?.stop();
   }
@@ -304,10 +309,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected added(item: T, code: number): void {
     const slot = code & ~SLOT_FLAG;
     this.items[slot] = item;
-    this.meter?.added();
+    this.meter?.added(0);
     if (slot !== code) return;
     if (this.order !== undefined) this.order.push(item);
-    if (this.#gets.size > 0) this.serve();
+    if (this.gets.size > 0) this.serve();
   }
 
   /** @internal Draws the consequences of a done. */
@@ -317,14 +322,37 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (outcome === DONE_RELEASED) this.released(slot);
     else if (outcome === DONE_REQUEUED) {
       if (this.order !== undefined) this.order.push(this.items[slot] as T);
-      if (this.#gets.size > 0) this.serve();
+      if (this.gets.size > 0) this.serve();
     }
     this.meter?.done(worked); // after the books are closed: a user's metrics may call back
-    // client-go signals one waiter when a key is queued again or when none is left in processing.
-    if (this.drains.size > 0) {
-      const processing = this.core.x.queueProcessing(this.handle);
-      if (outcome === DONE_REQUEUED || processing === 0) this.drains.signal(processing);
-    }
+    if (this.stopped) this.wakeDrains(outcome === DONE_REQUEUED);
+  }
+
+  /** @internal After each done() of a queue that is shut down. client-go signals one waiter when a key is queued again or none is left in processing. */
+  protected wakeDrains(requeued: boolean): void {
+    if (this.drains.size === 0) return;
+    const processing = this.core.x.queueProcessing(this.handle);
+    if (requeued || processing === 0) this.drains.signal(processing);
+  }
+
+  /** @internal The table in the core, and whether it has levels: both asked by the constructor. */
+  protected create(core: Core, options: QueueOptions<T>): number {
+    return core.x.queueNew(this.timed, options.queue !== undefined);
+  }
+
+  /** @internal */
+  protected get hasLevels(): boolean {
+    return false;
+  }
+
+  /** @internal Whether what is not ready by now never will be. */
+  protected over(): boolean {
+    return this.stopped;
+  }
+
+  /** @internal What a drain waits for. */
+  protected idle(): boolean {
+    return this.core.x.queueProcessing(this.handle) === 0;
   }
 
   /** @internal The core has given the slot back. */
@@ -362,14 +390,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     return this.inner === undefined ? this.#dropped : this.inner.droppedAdds();
   }
 
-  /** @internal Whether a get waits. */
-  protected awaited(): boolean {
-    return this.#gets.size > 0;
-  }
-
   /** @internal Hands out what is ready to the gets that wait. */
   protected serve(): void {
-    this.#gets.serve(this);
+    this.gets.serve(this);
   }
 
   /** @internal What a subclass must drop when the queue shuts down. */
@@ -380,7 +403,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (this.stopped) return;
     this.stopped = true;
     this.meter?.stop();
-    this.#gets.end();
+    if (this.over()) this.gets.end();
     this.drop();
   }
 
@@ -388,6 +411,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   #end(): void {
     this.drains.end();
     this.#stop();
+    this.gets.end();
     this.inner?.shutDown();
   }
 
@@ -407,23 +431,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-  }
-
-  /** The slot of the item that the user's order has chosen. What the order throws is the caller's to see. */
-  #takeNext(order: QueueOrder<T>, now: number): number {
-    this.checkAlive();
-    if (order.len() === 0) return NOTHING;
-    const item = order.pop();
-    let slot: number;
-    let taken: boolean;
-    try {
-      slot = this.keys.find(item);
-      taken = slot >= 0 && this.core.x.queueTake(this.handle, slot, now) !== 0;
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
-    if (!taken) throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
-    return slot;
   }
 }
 

@@ -4,7 +4,7 @@
  * - Batches: one call of the core hands out or ends many keys. Strings go in one by one, as the core reads each where it lies.
  * - Slots: a number that stands for an item, so that no key is hashed or compared. `pin` makes one that holds until `unpin`;
  *   `getSlots` gives one that holds until its `doneSlots`. A slot that outlived its item is an error STALE_SLOT, never another item.
- * - A queue with an order of its own, a bound, calls that drain it or metrics that hear of each operation takes one at a time here too.
+ * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a time here too, as does one that is shut down.
  */
 import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
@@ -38,14 +38,15 @@ const UNPIN_RELEASED = 1;
  * }
  */
 export class WorkQueue<T = string> extends BaseQueue<T> {
-  readonly #oneByOne: boolean; // for reasons that never change; drains are another one
+  readonly #oneByOne: boolean; // for reasons that never change; a shutdown is another one, as each done may wake who waits for the end
   readonly #plain: boolean; // a slot is the core's business alone, at any time
   readonly #batches = new WeakMap<object, Int32Array>(); // the slots of arrays that getBatch() made
 
   constructor(options: QueueOptions<T> = {}) {
     super(options);
     this.#oneByOne = this.order !== undefined || this.meter?.perOperation === true;
-    this.#plain = !this.#oneByOne && this.inner === undefined && this.maxDepth === undefined && !this.timed;
+    this.#plain =
+      !this.#oneByOne && !this.hasLevels && !this.timed && this.inner === undefined && this.maxDepth === undefined;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
@@ -96,7 +97,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       return;
     }
     const slots = this.#batches.get(items);
-    if (slots !== undefined && !this.#oneByOne && this.drains.size === 0 && this.#isBatch(items as T[], slots)) {
+    if (slots !== undefined && !this.#oneByOne && !this.stopped && this.#isBatch(items as T[], slots)) {
       this.#batches.delete(items);
       if (slots.length > 0) this.#end(slots, slots.length);
       return;
@@ -187,7 +188,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       throw this.core.trapped(cause);
     }
     if (code === STALE) throw stale(slots[0] as number);
-    if (code >= 0 && code < SLOT_FLAG && this.awaited()) this.serve();
+    if (code >= 0 && code < SLOT_FLAG && this.gets.size > 0) this.serve();
   }
 
   /**
@@ -210,7 +211,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** As done() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was done. */
   doneSlots(slots: Int32Array, count: number): void {
-    if (count !== 1 || !this.#plain || this.drains.size > 0) {
+    if (count !== 1 || !this.#plain || this.stopped) {
       this.#doneMany(slots, count);
       return;
     }
@@ -252,7 +253,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (ready > 0 && this.awaited()) this.serve();
+    if (ready > 0 && this.gets.size > 0) this.serve();
   }
 
   #getMany(into: Int32Array): number {
@@ -281,7 +282,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       this.checkAlive();
       return;
     }
-    if (this.#oneByOne || this.drains.size > 0) {
+    if (this.#oneByOne || this.stopped) {
       for (const item of this.#itemsOf(slots, count)) this.done(item);
       return;
     }
@@ -318,7 +319,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     }
     const from = this.inner === undefined ? after : after - OWN_KEYS;
     const { keys, next } = readKeys(
-      { x: this.core.x, handle: this.handle, items: this.items },
+      { x: this.core.x, handle: this.handle, items: this.items, hasLevels: this.hasLevels },
       from,
       limit,
       this.clock.now(),
@@ -386,7 +387,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       const numbers = this.core.ints();
       for (let i = start; i < start + released; i++) this.released(numbers[i] as number);
     }
-    if (requeued > 0 && this.awaited()) this.serve();
+    if (requeued > 0 && this.gets.size > 0) this.serve();
   }
 
   #isBatch(items: readonly T[], slots: Int32Array): boolean {
