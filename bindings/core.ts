@@ -25,6 +25,8 @@ export const STATE_PROCESSING = 2;
 export interface CoreExports {
   readonly memory: WebAssembly.Memory;
   memoryLimit(pages: number): void;
+  /** For tests: so many blocks are granted yet, then none; -1: all. Answers how many were left. */
+  memoryGrant(blocks: number): number;
   memoryPages(): number;
 
   keysSeed(a: number, b: number, c: number, d: number): void;
