@@ -12,10 +12,14 @@ export function abortTrap(): void {
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export { keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed } from "./keys";
 export {
-  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot,
+  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
   queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
 } from "./queue";
-export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayWaiting } from "./delay";
+export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
+export {
+  slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsEver, slotsBusy,
+  slotAdded, slotStarted,
+} from "./slots";
 export {
   limiterFail, limiterFailPair, limiterFailSlot, limiterForget, limiterForgetPair, limiterCount,
   limiterCountPair, limiterCountSlot,

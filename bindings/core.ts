@@ -18,8 +18,23 @@ export const SLOT_FLAG = 0x40000000;
 export const DONE_UNKNOWN = 0;
 export const DONE_REQUEUED = 2;
 export const DONE_RELEASED = 3;
-/** A state bit of queueState (assembly/record.ts). */
+/** The host's slot is another key's by now. */
+export const STALE = -3;
+/** State bits of queueState (assembly/record.ts). */
+export const STATE_DIRTY = 1;
 export const STATE_PROCESSING = 2;
+export const STATE_WAITING = 4;
+export const STATE_PINNED = 16;
+export const STATE_BUSY = STATE_DIRTY | STATE_PROCESSING | STATE_WAITING;
+/** For queueRules. */
+export const ADD_ENDS_WAIT = 1;
+export const ADD_KEEPS_BACKOFF = 2;
+/** How delayAdd treats a wait that is there (assembly/delay.ts), and the bit beside it that says: a back-off. */
+export const WAIT_MODES = { earliest: 0, latest: 1, replace: 2 } as const;
+export const WAIT_IS_BACKOFF = 4;
+/** Slots of a queue from here on have no number for the host (assembly/slots.ts); in a slot, the number is the low bits. */
+export const SLOT_LIMIT = 2 ** 22 - 8;
+export const SLOT_NUMBER = 2 ** 22 - 1;
 
 /** Exports of assembly/index.ts. Handles come first and are never 0; slots are dense numbers from 0; times are milliseconds. */
 export interface CoreExports {
@@ -50,6 +65,7 @@ export interface CoreExports {
   queueGet(queue: number, now: number): number;
   queueTake(queue: number, slot: number, now: number): number;
   queueDoneSlot(queue: number, slot: number, now: number): number;
+  queueRules(queue: number, rules: number): void;
   queueState(queue: number, slot: number): number;
   queueLen(queue: number): number;
   queueProcessing(queue: number): number;
@@ -62,13 +78,36 @@ export interface CoreExports {
   queueLongest(queue: number, now: number): number;
 
   /** NOTHING: the key had a slot with its item; NO_MEMORY; else the new slot to store the item at. */
-  delayAdd(queue: number, key: string, at: number): number;
-  delayAddPair(queue: number, first: string, second: string, at: number): number;
-  delayAddSlot(queue: number, slot: number, at: number): number;
+  delayAdd(queue: number, key: string, at: number, how: number): number;
+  delayAddPair(queue: number, first: string, second: string, at: number, how: number): number;
+  delayAddSlot(queue: number, slot: number, at: number, how: number): number;
   delayNext(queue: number): number;
   delayAdvance(queue: number, now: number): number;
   delayPop(queue: number, now: number): number;
+  delayCancel(queue: number, slot: number): number;
+  delayUntil(queue: number, slot: number): number;
   delayWaiting(queue: number): number;
+
+  /** The host's slots: int32 with a generation. The address of the block that batches are passed in, or 0. */
+  slotsBlock(count: number): number;
+  slotIssue(queue: number, slot: number): number;
+  slotPin(queue: number, slot: number): number;
+  /** 0 kept, 1 the slot was given back, STALE. */
+  slotUnpin(queue: number, slot: number): number;
+  slotNumber(queue: number, slot: number): number;
+  slotAdd(queue: number, slot: number, now: number): number;
+  slotGet(queue: number, now: number): number;
+  slotDone(queue: number, slot: number, now: number): number;
+  slotsFresh(queue: number, count: number): number;
+  slotsAdd(queue: number, count: number, now: number): number;
+  slotsGet(queue: number, most: number, now: number): number;
+  slotsDone(queue: number, count: number, now: number): number;
+  slotsRequeued(): number;
+  /** From here on slots are plain numbers again. */
+  slotsEver(queue: number): number;
+  slotsBusy(queue: number, from: number): number;
+  slotAdded(queue: number, slot: number): number;
+  slotStarted(queue: number, slot: number): number;
 
   /** The count before, or NO_MEMORY. */
   limiterFail(table: number, key: string): number;
@@ -169,6 +208,7 @@ export class Core {
   x: CoreExports;
   readonly #memory: WebAssembly.Memory;
   #words: Uint32Array;
+  #ints: Int32Array;
   #doubles: Float64Array;
 
   constructor() {
@@ -182,6 +222,7 @@ export class Core {
     this.x = instance.exports as unknown as CoreExports;
     this.#memory = this.x.memory;
     this.#words = new Uint32Array(this.#memory.buffer);
+    this.#ints = new Int32Array(this.#memory.buffer);
     this.#doubles = new Float64Array(this.#memory.buffer);
     const [a, b, c, d] = crypto.getRandomValues(new Int32Array(4)) as unknown as [number, number, number, number];
     this.x.keysSeed(a, b, c, d);
@@ -191,6 +232,12 @@ export class Core {
   words(): Uint32Array {
     if (this.#words.buffer !== this.#memory.buffer) this.#words = new Uint32Array(this.#memory.buffer);
     return this.#words;
+  }
+
+  /** All memory as i32. Valid until the next call into the core. */
+  ints(): Int32Array {
+    if (this.#ints.buffer !== this.#memory.buffer) this.#ints = new Int32Array(this.#memory.buffer);
+    return this.#ints;
   }
 
   /** All memory as f64. Valid until the next call into the core. */

@@ -23,7 +23,7 @@ export interface KeyTable<T> {
   intern(item: T): number;
   /** queueAdd, delayAdd, limiterFail and limiterCount of assembly/, by item. */
   add(item: T, now: number): number;
-  wait(item: T, at: number): number;
+  wait(item: T, at: number, how: number): number;
   fail(item: T): number;
   count(item: T): number;
   /** limiterForget: the slot given back, or NOTHING. */
@@ -132,8 +132,8 @@ class WasmTexts<T> implements KeyTable<T> {
     return this.#core.x.queueAdd(this.#handle, this.#text(item), now);
   }
 
-  wait(item: T, at: number): number {
-    return this.#core.x.delayAdd(this.#handle, this.#text(item), at);
+  wait(item: T, at: number, how: number): number {
+    return this.#core.x.delayAdd(this.#handle, this.#text(item), at, how);
   }
 
   find(item: T): number {
@@ -173,9 +173,9 @@ class WasmPairs implements KeyTable<Request> {
     return this.#core.x.queueAddPair(this.#handle, namespaceOf, nameOf, now);
   }
 
-  wait(item: Request, at: number): number {
+  wait(item: Request, at: number, how: number): number {
     readRequest(item);
-    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at);
+    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
   }
 
   find(item: Request): number {
@@ -234,10 +234,10 @@ abstract class JsKeys<T> implements KeyTable<T> {
     return slot < 0 ? slot : this.#core.x.queueAddSlot(this.#handle, slot, now);
   }
 
-  wait(item: T, at: number): number {
+  wait(item: T, at: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    const code = this.#core.x.delayAddSlot(this.#handle, slot, at);
+    const code = this.#core.x.delayAddSlot(this.#handle, slot, at, how);
     if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0) this.#giveBack(slot);
     return code;
   }
