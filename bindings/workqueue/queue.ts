@@ -152,7 +152,12 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return this.inner.len();
     }
-    return this.order === undefined ? this.core.x.queueLen(this.handle) : this.order.len();
+    if (this.order !== undefined) return this.order.len();
+    try {
+      return this.core.x.queueLen(this.handle);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /**
@@ -296,7 +301,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal Throws when disposed of or poisoned. */
   protected checkAlive(): void {
-    this.core.x.memoryPages();
+    try {
+      this.core.x.memoryPages();
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
@@ -340,13 +349,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected refuses(item: T): boolean {
     const depth = this.core.x.queueDepth(this.handle) + this.core.x.delayWaiting(this.handle);
     if (depth < (this.maxDepth as number)) return false;
-    let slot: number;
-    try {
-      slot = this.keys.find(item);
-      if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_BUSY) !== 0) return false;
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+    const slot = this.slotOf(item);
+    if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_BUSY) !== 0) return false;
     if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
     this.#dropped++;
     if (this.#dropWhenFull) return true;
@@ -396,8 +400,17 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   #touch(item: T): void {
-    const slot = this.keys.find(item);
+    const slot = this.slotOf(item);
     if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_PROCESSING) === 0) this.order?.touch(item);
+  }
+
+  /** @internal What `KeyTable.find` answers. */
+  protected slotOf(item: T): number {
+    try {
+      return this.keys.find(item);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   #takeFirst(now: number): number {

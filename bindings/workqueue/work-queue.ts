@@ -78,7 +78,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       }
       return items;
     }
-    const slots = new Int32Array(Math.min(max, x.queueLen(this.handle)));
+    const slots = new Int32Array(Math.min(max, this.len()));
     const count = this.#take(slots);
     for (let i = 0; i < count; i++) items.push(this.items[(slots[i] as number) & SLOT_NUMBER] as T);
     this.#batches.set(items, slots.subarray(0, count));
@@ -222,7 +222,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     if (x.slotsEver(this.handle) > SLOT_LIMIT) throw tooManySlots();
     if (this.#oneByOne) {
       const items = this.getBatch(into.length);
-      for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.keys.find(item));
+      for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.slotOf(item));
       return items.length;
     }
     if (into.length !== 1) return this.#take(into);
@@ -333,7 +333,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   /** Takes as many ready keys as there is room for. */
   #take(into: Int32Array): number {
     const now = this.now();
-    const most = Math.min(into.length, this.core.x.queueLen(this.handle));
+    const most = Math.min(into.length, this.len());
     if (most === 0) return 0;
     let block: number;
     let count: number;
