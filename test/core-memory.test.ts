@@ -26,6 +26,8 @@ import { drain } from './workqueue/helpers.ts';
 
 /** So many that the directories of chunks, of states and of times, grow, which they do at 4096. */
 const MANY = 4_200;
+/** So many that the block for batches grows, which it does at 1024. */
+const PINS = 1_100;
 /** Longer than the core's first scratch: looking such a key up needs memory, too. */
 const endless = (tag: string): string => `${tag}-${'x'.repeat(3_000)}`;
 const requestText = ({ namespace, name }: Request): string => JSON.stringify([namespace, name]);
@@ -62,6 +64,8 @@ class World {
   timed!: ProbeQueue;
   requests!: ProbeQueue<Request>;
   stack!: ProbeQueue;
+  pins!: ProbeQueue;
+  slots = new Int32Array(PINS);
   limiter!: ItemExponentialFailureRateLimiter;
   requestLimiter!: ItemExponentialFailureRateLimiter<Request>;
   index!: IndexMap;
@@ -69,6 +73,7 @@ class World {
     plain: new ModelDelayingQueue(),
     timed: new ModelDelayingQueue(),
     requests: new ModelDelayingQueue(),
+    pins: new ModelDelayingQueue(),
     limiter: new ModelExponential(5, 1_000),
     requestLimiter: new ModelExponential(5, 1_000),
     index: new ModelIndexMap(),
@@ -86,7 +91,7 @@ class World {
   /** All that can be seen from outside and in the core's books. Asks for no memory. */
   state(): unknown {
     return {
-      queues: [this.plain, this.timed, this.requests, this.stack].map((queue) => queue?.books()),
+      queues: [this.plain, this.timed, this.requests, this.stack, this.pins].map((queue) => queue?.books()),
       metrics: this.provider.text(),
       failures: ['a', 'key-0', 'key-500'].map((key) => this.limiter?.numRequeues(key)),
       timers: this.clock.timers(),
@@ -100,6 +105,7 @@ class World {
       this.timed,
       this.requests,
       this.stack,
+      this.pins,
       this.limiter,
       this.requestLimiter,
       this.index,
@@ -120,16 +126,19 @@ const step = (name: string, real: Step['real'], model: Step['model'] = () => und
   script.push({ name, real, model });
 };
 
-step('new plain', (w) => void (w.plain = w.queue({})));
-step('new timed', (w) => void (w.timed = w.queue({ name: 'timed', metricsProvider: w.provider })));
-step('new requests', (w) => void (w.requests = w.queue<Request>({ key: requestKey })));
-step('new with an order of its own', (w) => void (w.stack = w.queue({ queue: new Stack() })));
-step('new limiter', (w) => void (w.limiter = new ItemExponentialFailureRateLimiter(5, 1_000)));
-step(
-  'new limiter of requests',
-  (w) => void (w.requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, { key: requestKey })),
-);
-step('new index', (w) => void (w.index = new IndexMap(w.core)));
+/** A step that makes a part of the world. */
+const make = <K extends keyof World>(name: K, one: (world: World) => World[K]): void =>
+  step(`new ${name}`, (w) => {
+    w[name] = one(w);
+  });
+make('plain', (w) => w.queue({}));
+make('timed', (w) => w.queue({ name: 'timed', metricsProvider: w.provider }));
+make('requests', (w) => w.queue({ key: requestKey }));
+make('stack', (w) => w.queue({ queue: new Stack() }));
+make('pins', (w) => w.queue({ times: true }));
+make('limiter', () => new ItemExponentialFailureRateLimiter(5, 1_000));
+make('requestLimiter', () => new ItemExponentialFailureRateLimiter(5, 1_000, { key: requestKey }));
+make('index', (w) => new IndexMap(w.core));
 
 const add = (key: string): void =>
   step(
@@ -257,6 +266,67 @@ list(17_000, ['everybody', `far ${'v'.repeat(50)}`, endless('far')]);
 list(3, []);
 list(17_000, ['everybody']);
 
+// Slots: the block that batches cross in is the only memory they need once they are pinned.
+for (let i = 0; i < PINS; i++)
+  step(`pin ${i}`, (w) => {
+    w.slots[i] = w.pins.pin(`pin-${i}`);
+  });
+step(`pin ${'p'.repeat(40)}`, (w) => w.pins.unpin(w.pins.pin('p'.repeat(40))));
+const takeModel = (queue: ModelDelayingQueue, most: number): string[] => {
+  const keys: string[] = [];
+  while (keys.length < most && queue.len() > 0) keys.push(queue.tryGet() as string);
+  return keys;
+};
+for (const count of [2, PINS]) {
+  step(
+    `addSlots ${count}`,
+    (w) => [w.pins.addSlots(w.slots, count), w.pins.len()],
+    (w) => {
+      for (let i = 0; i < count; i++) w.model.pins.add(`pin-${i}`);
+      return [undefined, w.model.pins.len()];
+    },
+  );
+  step(
+    `getSlots ${count}`,
+    (w) => {
+      const got = new Int32Array(count);
+      return Array.from(got.subarray(0, w.pins.getSlots(got)), (slot) => w.pins.slotItem(slot));
+    },
+    (w) => takeModel(w.model.pins, count),
+  );
+  step(
+    `doneSlots ${count}`,
+    (w) => [w.pins.doneSlots(w.slots, count), ...w.pins.books().slice(1)],
+    (w) => {
+      for (let i = 0; i < count; i++) w.model.pins.done(`pin-${i}`);
+      return [undefined, 0, 0, 0, 0, Number.POSITIVE_INFINITY];
+    },
+  );
+}
+step(
+  'addAll of one',
+  (w) => w.pins.addAll(['pin-0']),
+  (w) => w.model.pins.add('pin-0'),
+);
+step(
+  'getBatch',
+  (w) => w.pins.getBatch(7),
+  (w) => takeModel(w.model.pins, 7),
+);
+step(
+  'doneAll',
+  (w) => w.pins.doneAll(['pin-0']),
+  (w) => w.model.pins.done('pin-0'),
+);
+step(
+  'cancel',
+  (w) => w.pins.cancel(endless('cancel')),
+  () => false,
+);
+step('unpin all', (w) => {
+  for (let i = 0; i < PINS; i++) w.pins.unpin(w.slots[i] as number);
+});
+
 const drainModel = (queue: ModelDelayingQueue): string[] => {
   const keys: string[] = [];
   for (let key = queue.tryGet(); key !== undefined; key = queue.tryGet()) {
@@ -339,7 +409,10 @@ describe.each<KeyMode>(['wasm', 'js'])('out of memory at each request for a bloc
         const world = new World();
         const { x } = world.core;
         const one = script[at] as Step;
-        for (const each of script.slice(0, at)) each.model((each.real(world), world));
+        for (const { real, model } of script.slice(0, at)) {
+          real(world);
+          model(world);
+        }
         const before = world.state();
         x.memoryGrant(granted);
         const ran = refusal(world, one);
@@ -357,7 +430,9 @@ describe.each<KeyMode>(['wasm', 'js'])('out of memory at each request for a bloc
           expect(ran.answered, `${one.name} without block ${granted}`).toEqual(one.model(world));
         }
         for (const each of script.slice(at + 1)) play(world, each);
-        expect([world.plain, world.timed, world.requests].map((queue) => queue.books()[0])).toEqual([0, 0, 0]);
+        expect([world.plain, world.timed, world.requests, world.pins].map((queue) => queue.books()[0])).toEqual([
+          0, 0, 0, 0,
+        ]);
         world.dispose();
       }
     }
