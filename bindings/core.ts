@@ -4,6 +4,7 @@
  *
  * - Views of the memory are made in one place: a growing memory detaches the old buffer.
  * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then on every call throws.
+ *   Whatever an export throws goes through `trapped`: of the few on the hot path by their callers, of all others here.
  *   Other instances (each informer cache has its own) go on, and whoever asks for the shared one gets a new one.
  */
 import { compileCore } from '#core-module';
@@ -44,6 +45,8 @@ export const SLOT_NUMBER = 2 ** 22 - 1;
 export interface CoreExports {
   readonly memory: WebAssembly.Memory;
   memoryLimit(pages: number): void;
+  /** For tests: so many blocks are granted yet, then none; -1: all. Answers how many were left. */
+  memoryGrant(blocks: number): number;
   memoryPages(): number;
 
   keysSeed(a: number, b: number, c: number, d: number): void;
@@ -176,6 +179,66 @@ function throwing(error: () => CapstanError): CoreExports {
   return new Proxy({} as CoreExports, { get: () => thrower });
 }
 
+/**
+ * Exports of the hot path, which stay what they are: a call that the engine compiles into its caller. Whoever calls one of them
+ * catches what it throws and throws `trapped` of that. test/core-traps.test.ts traps in each export, in every call that reaches it.
+ */
+const BARE: ReadonlySet<string> = new Set<keyof CoreExports>([
+  'memoryPages',
+  'keysFind',
+  'keysFindPair',
+  'keysIntern',
+  'keysInternPair',
+  'keysSlotNew',
+  'queueAdd',
+  'queueAddPair',
+  'queueAddSlot',
+  'queueGet',
+  'queueTake',
+  'queueDoneSlot',
+  'queueLen',
+  'delayAdd',
+  'delayAddPair',
+  'delayAddSlot',
+  'delayAdvance',
+  'delayPop',
+  'slotAdd',
+  'slotGet',
+  'slotDone',
+  'priorityAdd',
+  'priorityAddPair',
+  'priorityAddSlot',
+  'limiterFail',
+  'limiterFailPair',
+  'limiterFailSlot',
+  'limiterForget',
+  'limiterForgetPair',
+  'limiterCount',
+  'limiterCountPair',
+  'limiterCountSlot',
+]);
+
+type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
+
+/** The exports of an instance, all but the bare ones guarded. None takes more than five arguments; Wasm ignores what is too much. */
+function guarded(core: Core, exports: WebAssembly.Exports): CoreExports {
+  const x: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(exports)) {
+    const call = value as Export;
+    x[name] =
+      typeof value !== 'function' || BARE.has(name)
+        ? value
+        : (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => {
+            try {
+              return call(a, b, c, d, e);
+            } catch (cause) {
+              throw core.trapped(cause);
+            }
+          };
+  }
+  return x as unknown as CoreExports;
+}
+
 /** Stands for the exports of something that was disposed of. */
 export function disposedExports(what: string): CoreExports {
   return throwing(
@@ -249,7 +312,7 @@ export class Core {
       if (cause instanceof CapstanError) throw cause;
       throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', { cause });
     }
-    this.x = instance.exports as unknown as CoreExports;
+    this.x = guarded(this, instance.exports);
     this.#memory = this.x.memory;
     this.#words = new Uint32Array(this.#memory.buffer);
     this.#ints = new Int32Array(this.#memory.buffer);

@@ -227,13 +227,20 @@ abstract class JsKeys<T> implements KeyTable<T> {
     this.#handle = handle;
   }
 
-  abstract find(item: T): number;
-  /** Remembers the slot of the item that find() was called with last. */
+  protected abstract lookUp(item: T): number;
+  /** Remembers the slot of the item that was looked up last. */
   protected abstract bind(slot: number): void;
   abstract released(slot: number): void;
 
+  /** What is not there is not asked of the core, so it asks whether there still is one: after a trap nothing may be answered. */
+  find(item: T): number {
+    const slot = this.lookUp(item);
+    if (slot === NOTHING) this.#core.x.memoryPages();
+    return slot;
+  }
+
   intern(item: T): number {
-    const known = this.find(item);
+    const known = this.lookUp(item);
     if (known !== NOTHING) return known;
     const slot = this.#core.x.keysSlotNew(this.#handle);
     if (slot >= 0) this.bind(slot);
@@ -296,7 +303,7 @@ class JsTexts<T> extends JsKeys<T> {
     this.#text = text;
   }
 
-  find(item: T): number {
+  protected lookUp(item: T): number {
     this.#last = this.#text(item);
     return this.#slots.get(this.#last) ?? NOTHING;
   }
@@ -317,7 +324,7 @@ class JsPairs extends JsKeys<Request> {
   readonly #namespaces = new Map<string, Map<string, number>>();
   readonly #keys: (Request | undefined)[] = []; // by slot; copies, as a caller may change its object
 
-  find(item: Request): number {
+  protected lookUp(item: Request): number {
     readRequest(item);
     return this.#namespaces.get(namespaceOf)?.get(nameOf) ?? NOTHING;
   }

@@ -46,7 +46,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     super(options);
     this.#oneByOne = this.order !== undefined || this.meter?.perOperation === true;
     this.#plain =
-      !this.#oneByOne && !this.hasLevels && !this.timed && this.inner === undefined && this.maxDepth === undefined;
+      !this.#oneByOne && !this.hasLevels && !this.timed && this.inner === undefined && this.bound === undefined;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
@@ -81,7 +81,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       }
       return items;
     }
-    const slots = new Int32Array(Math.min(max, x.queueLen(this.handle)));
+    const slots = new Int32Array(Math.min(max, this.len()));
     const count = this.#take(slots);
     for (let i = 0; i < count; i++) items.push(this.items[(slots[i] as number) & SLOT_NUMBER] as T);
     this.#batches.set(items, slots.subarray(0, count));
@@ -239,7 +239,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       this.checkAlive();
       return;
     }
-    if (this.#oneByOne || this.maxDepth !== undefined) {
+    if (this.#oneByOne || this.bound !== undefined) {
       for (const item of this.#itemsOf(slots, count)) this.add(item);
       return;
     }
@@ -267,7 +267,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     if (into.length === 0) return 0;
     if (!this.#oneByOne) return this.#take(into);
     const items = this.getBatch(into.length);
-    for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.keys.find(item));
+    for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.slotOf(item));
     return items.length;
   }
 
@@ -356,7 +356,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   /** Takes as many ready keys as there is room for. */
   #take(into: Int32Array): number {
     const now = this.now();
-    const most = Math.min(into.length, this.core.x.queueLen(this.handle));
+    const most = Math.min(into.length, this.len());
     if (most === 0) return 0;
     let block: number;
     let count: number;
