@@ -115,7 +115,7 @@ describe('without random numbers', () => {
     const { getRandomValues } = crypto;
     Object.defineProperty(crypto, 'getRandomValues', {
       configurable: true,
-      value: (into: Int32Array) => {
+      value: (into: Int32Array<ArrayBuffer>) => {
         getRandomValues.call(crypto, into);
         given.push(into.slice());
         return into;
