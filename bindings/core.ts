@@ -162,7 +162,7 @@ export interface Resident {
 
 export class Core {
   /** Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove their own entry. */
-  readonly residents = new Set<WeakRef<Resident>>();
+  readonly residents: Set<WeakRef<Resident>> = new Set();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
   x: CoreExports;
   readonly #memory: WebAssembly.Memory;
