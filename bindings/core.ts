@@ -296,13 +296,14 @@ export interface Resident {
 
 export class Core {
   /** Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove their own entry. */
-  readonly residents = new Set<WeakRef<Resident>>();
+  readonly residents: Set<WeakRef<Resident>> = new Set();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
   x: CoreExports;
   readonly #memory: WebAssembly.Memory;
   #words: Uint32Array;
   #ints: Int32Array;
   #doubles: Float64Array;
+  #seeded = false;
 
   constructor() {
     let instance: WebAssembly.Instance;
@@ -317,8 +318,31 @@ export class Core {
     this.#words = new Uint32Array(this.#memory.buffer);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#doubles = new Float64Array(this.#memory.buffer);
-    const [a, b, c, d] = crypto.getRandomValues(new Int32Array(4)) as unknown as [number, number, number, number];
+    this.seed();
+  }
+
+  /**
+   * Whether the tables made from now on may hash keys in Wasm: only under a secret seed, and a host may refuse random numbers for
+   * a while (Cloudflare's workerd does outside of handlers). Tables made meanwhile intern in JS, where the engine's own
+   * secret guards the hash, and keep to it.
+   */
+  seed(): boolean {
+    if (this.#seeded) return true;
+    let secret: Int32Array;
+    try {
+      secret = crypto.getRandomValues(new Int32Array(4));
+    } catch {
+      return false;
+    }
+    const [a, b, c, d] = secret as unknown as [number, number, number, number];
     this.x.keysSeed(a, b, c, d);
+    this.#seeded = true;
+    return true;
+  }
+
+  /** Whether a table made now has a secret seed. */
+  get seeded(): boolean {
+    return this.#seeded;
   }
 
   /** All memory as u32. Valid until the next call into the core. */
@@ -370,9 +394,10 @@ export class Core {
   }
 }
 
-/** The instance that queues and limiters live in. */
+/** The instance that queues and limiters live in. What is made in it has a seed, where the host gives one by now. */
 export function sharedCore(): Core {
   shared ??= new Core();
+  shared.seed();
   return shared;
 }
 

@@ -4,7 +4,7 @@
  *
  * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the keys;
  * - JS: a Map interns them and the core sees slots only. The default where the engine has no string functions (a hash costs
- *   240-300 ns there) and on Bun, where they are slower than its Map.
+ *   240-300 ns there) and on Bun, where they are slower than its Map. Also for tables made while the host gives no seed.
  */
 import { type Core, disposedExports, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
 import { CapstanError, invalid, requireFunction, show } from './errors.ts';
@@ -55,12 +55,13 @@ function isRequestKey<T>(key: KeyFunction<T> | undefined): boolean {
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
 export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | undefined): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
+  const wasm = keyMode() === 'wasm' && core.seeded;
   if (isRequestKey(key)) {
-    const table = keyMode() === 'wasm' ? new WasmPairs(core, handle) : new JsPairs(core, handle);
+    const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
     return table as unknown as KeyTable<T>;
   }
   const text = key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
-  return keyMode() === 'wasm' ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
+  return wasm ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
 }
 
 /** Any item of a queue without a key function. */
