@@ -120,6 +120,7 @@ async function start(plan: Plan): Promise<void> {
         part = progress.part;
         controls.progress(part, progress.text);
       },
+      line: (item) => throughput.mark(item),
       sample(item, samples) {
         const row = rowOf(item, samples);
         if (row === undefined) return;
@@ -146,6 +147,7 @@ async function start(plan: Plan): Promise<void> {
       tell(`The run failed${code}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+  throughput.mark(undefined);
   document.removeEventListener('visibilitychange', onHidden);
   cancelAnimationFrame(drawn);
   if (stop !== own) return; // a shared result was opened meanwhile and has taken the page

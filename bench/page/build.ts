@@ -55,5 +55,6 @@ export async function buildPage(folder: string): Promise<void> {
   const page = readFileSync(`${here}/index.html`, 'utf8');
   if (!page.includes('%CSP%')) throw new Error('index.html expected a place for the policy: %CSP%');
   writeFileSync(`${folder}/index.html`, page.replace('%CSP%', POLICY));
-  for (const file of ['style.css', 'icon.svg']) writeFileSync(`${folder}/${file}`, readFileSync(`${here}/${file}`));
+  for (const file of ['style.css', 'charts.css', 'icon.svg'])
+    writeFileSync(`${folder}/${file}`, readFileSync(`${here}/${file}`));
 }

@@ -9,7 +9,7 @@ const SECONDS = [5, 10, 30, 60] as const;
 function chips(fieldset: HTMLElement, name: string, values: readonly { value: string; text: string; on: boolean }[]) {
   const legend = fieldset.querySelector('legend') as HTMLLegendElement;
   const labels = values.map(({ value, text, on }) => {
-    const box = html('input', { type: 'checkbox', name, value });
+    const box = html('input', { class: 'chip-box', type: 'checkbox', name, value });
     box.checked = on;
     return html('label', { class: 'chip' }, box, html('span', {}, text));
   });

@@ -64,7 +64,7 @@ export function showEnvironment(container: HTMLElement, e: Environment, known: b
     ['Keys are hashed by', known ? keyTable : 'known after the start'],
     ['Steps of the clock', known ? clock : 'known after the start'],
     ['capstan', `${e.version}, WebAssembly core of ${showBytes(e.coreBytes)}`],
-    ['In front', e.hidden ? 'no: the tab was in the background for a while, distrust the figures' : 'all the time'],
+    ['Tab in front', e.hidden ? 'not all the time: distrust the figures' : 'all the time'],
   ];
   container.replaceChildren(
     ...entries.map(([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value))),

@@ -17,6 +17,8 @@ export interface Progress {
 export interface Listener {
   facts(facts: WorkerFacts): void;
   progress(progress: Progress): void;
+  /** A line is going to be measured; nothing: another part of the plan is. */
+  line(item: Item | undefined): void;
   /** After each counted round. */
   sample(item: Item, samples: Samples): void;
   /** While the load runs; turns count from 0. */
@@ -166,6 +168,10 @@ export async function runPlan(plan: Plan, signal: AbortSignal, listener: Listene
   const works = items.reduce((sum, item) => sum + weightOf(item) * PEERS.length * (plan.rounds + 1), 0);
   const steady = plan.live === 0 ? 0 : PEERS.length * STEADY_TURNS * (shape.ms + shape.warmUpMs);
   const steps = new Steps(works + steady, listener);
-  for (const item of items) await measureItem(item, plan, steps, signal, listener);
+  for (const item of items) {
+    listener.line(item);
+    await measureItem(item, plan, steps, signal, listener);
+  }
+  listener.line(undefined);
   if (plan.live > 0) await measureSteady(plan, steps, signal, listener);
 }

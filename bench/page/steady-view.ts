@@ -8,6 +8,7 @@ import { STEADY_TURNS } from './plan.ts';
 import { PEERS, type PeerName, STALL_MS } from './protocol.ts';
 import { PERCENTILE_NAMES } from './report.ts';
 import { bucketMsOf, type SteadySide } from './result.ts';
+import { body, type Column, cell, row, rowHead, table } from './table.ts';
 
 /** Both ends of the logarithmic scales, in milliseconds. What is beyond is drawn at the end. */
 const STRIP = { from: 0.1, to: 300 };
@@ -112,25 +113,23 @@ export class SteadyChart {
     const strips = PEERS.map((peer) => this.#strip(peer, seconds));
     this.#cells = LINES.map(({ kind }) => ({
       dots: kind === 'time' ? svg('svg', { class: 'dots', 'aria-hidden': 'true' }, ...dotGrid()) : undefined,
-      values: {
-        capstan: html('td', { class: 'value capstan', role: 'cell' }, '–'),
-        naive: html('td', { class: 'value naive', role: 'cell' }, '–'),
-      },
-      verdict: html('td', { class: 'verdict', role: 'cell' }, '–'),
+      values: { capstan: html('span', {}, '–'), naive: html('span', {}, '–') },
+      verdict: html('span', { class: 'verdict' }, '–'),
     }));
     const rows = LINES.map(({ name }, i) => {
       const { dots, values, verdict } = this.#cells[i] as Cells;
-      const cell = html('td', { class: 'chart', role: 'cell' }, ...(dots ? [dots] : []));
-      const title = html('th', { scope: 'row', role: 'rowheader' }, name);
-      return html('tr', { role: 'row' }, title, cell, values.capstan, values.naive, verdict);
+      return row(
+        'percentile',
+        rowHead('percentile-cell percentile-wide', name),
+        cell('percentile-cell percentile-wide', ...(dots ? [dots] : [])),
+        ...PEERS.map((peer) =>
+          cell('percentile-cell value', html('i', { class: `narrow swatch swatch-${peer}` }), values[peer]),
+        ),
+        cell('percentile-cell', verdict),
+      );
     });
-    const table = html(
-      'table',
-      { class: 'percentiles', role: 'table', 'aria-label': 'Latencies and pauses of both peers' },
-      dotHead(),
-      html('tbody', { role: 'rowgroup' }, ...rows),
-    );
-    this.#container.replaceChildren(html('div', { class: 'strips' }, ...strips), table);
+    const percentiles = table('Latencies and pauses of both peers', dotColumns(), body(...rows));
+    this.#container.replaceChildren(html('div', { class: 'strips' }, ...strips), percentiles);
   }
 
   show(sides: Readonly<Record<PeerName, SteadySide>>, resolutionMs: number): void {
@@ -147,27 +146,23 @@ export class SteadyChart {
       const both = known.capstan && known.naive;
       const verdict = both ? compare(kind, ours, theirs, resolutionMs) : { text: '–' };
       cells.verdict.textContent = verdict.text;
-      cells.verdict.className = `verdict${verdict.win === undefined ? '' : verdict.win ? ' win' : ' loss'}`;
+      cells.verdict.className = `verdict ${verdict.win === undefined ? '' : verdict.win ? 'win' : 'loss'}`;
       cells.dots?.replaceChildren(...dotGrid(), ...dots(known.capstan ? ours : 0, known.naive ? theirs : 0));
     });
   }
 
   #strip(peer: PeerName, seconds: number): HTMLElement {
-    const plot = svg('svg', { class: `strip ${peer}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' });
-    const note = html('span', { class: 'note' }, '–');
+    const plot = svg('svg', { class: 'strip', preserveAspectRatio: 'none', 'aria-hidden': 'true' });
+    const note = html('span', { class: 'soft' }, '–');
     this.#strips.set(peer, { plot, note });
-    const label = (ms: number, text: string, kind = ''): HTMLElement => {
-      const element = html('span', { class: `tick ${kind}` }, text);
-      element.style.bottom = percent(placeOf(ms, STRIP));
-      return element;
-    };
-    const frame = html(
-      'div',
-      { class: 'frame' },
-      ...[1, 10, 100].map((ms) => label(ms, `${ms} ms`)),
-      label(FRAME_MS, 'one frame at 60 Hz', 'sixty'),
-      plot,
+    const name = html(
+      'b',
+      { class: `ink-${peer}` },
+      html('i', { class: `swatch swatch-${peer}` }),
+      peer === 'capstan' ? 'Capstan' : 'Naive port',
     );
+    const ticks = [0.1, 1, 10, 100].map((ms) => tick(ms, `${ms} ms`));
+    const frame = html('div', { class: 'frame' }, ...ticks, plot, tick(FRAME_MS));
     const axis = html(
       'div',
       { class: 'seconds', 'aria-hidden': 'true' },
@@ -175,13 +170,8 @@ export class SteadyChart {
       html('span', {}, `${seconds / STEADY_TURNS} s: second turn`),
       html('span', {}, `${seconds} s`),
     );
-    const title = html(
-      'figcaption',
-      {},
-      html('b', { class: peer }, peer === 'capstan' ? 'Capstan' : 'Naive port'),
-      note,
-    );
-    return html('figure', { 'data-strip': peer }, title, frame, axis);
+    const title = html('figcaption', { class: 'strip-title' }, name, note);
+    return html('figure', { class: 'strip-figure', 'data-strip': peer }, title, frame, axis);
   }
 
   #drawStrip(peer: PeerName, side: SteadySide): void {
@@ -194,7 +184,7 @@ export class SteadyChart {
       .join('');
     const half = this.#buckets / STEADY_TURNS;
     plot.replaceChildren(
-      svg('path', { class: `bar ${peer}`, d: path }),
+      svg('path', { class: `strip-${peer}`, d: path }),
       svg('line', { class: 'turn', x1: half, x2: half, y1: 0, y2: 100 }),
     );
     note.textContent =
@@ -217,30 +207,30 @@ function dots(ours: number, theirs: number): SVGElement[] {
   const marks: SVGElement[] = [];
   const [a, b] = [percent(placeOf(ours, DOTS)), percent(placeOf(theirs, DOTS))];
   if (ours > 0 && theirs > 0) marks.push(svg('line', { class: 'link', x1: a, x2: b, y1: 13, y2: 13 }));
-  if (theirs > 0) marks.push(svg('circle', { class: 'dot naive', cx: b, cy: 13, r: 5 }));
-  if (ours > 0) marks.push(svg('circle', { class: 'dot capstan', cx: a, cy: 13, r: 5 }));
+  if (theirs > 0) marks.push(svg('circle', { class: 'dot-naive', cx: b, cy: 13, r: 5 }));
+  if (ours > 0) marks.push(svg('circle', { class: 'dot-capstan', cx: a, cy: 13, r: 5 }));
   return marks;
 }
 
-function dotHead(): HTMLElement {
+function dotColumns(): Column[] {
   const ticks = DOT_TICKS.slice(0, -1).map((ms) => {
-    const tick = html('span', {}, ms < 1 ? `${ms * 1000} µs` : `${ms} ms`);
-    tick.style.left = percent(placeOf(ms, DOTS));
-    return tick;
+    const mark = html('span', { class: 'dot-tick' }, ms < 1 ? `${ms * 1000} µs` : `${ms} ms`);
+    mark.style.left = percent(placeOf(ms, DOTS));
+    return mark;
   });
-  const column = (content: string | HTMLElement, name = ''): HTMLElement =>
-    html('th', { scope: 'col', role: 'columnheader', class: name }, content);
-  return html(
-    'thead',
-    { role: 'rowgroup' },
-    html(
-      'tr',
-      { role: 'row' },
-      column(html('span', { class: 'hidden-title' }, 'Figure')),
-      column(html('span', { class: 'ticks' }, ...ticks)),
-      column('Capstan', 'right capstan'),
-      column('Naive port', 'right naive'),
-      column('Capstan is', 'right'),
-    ),
-  );
+  return [
+    { text: html('span', { class: 'unseen' }, 'Figure'), class: 'column-figure' },
+    { text: html('span', { class: 'dot-ticks' }, ...ticks) },
+    { text: html('span', { class: 'ink-capstan' }, 'Capstan'), class: 'column-value right' },
+    { text: html('span', { class: 'ink-naive' }, 'Naive port'), class: 'column-value right' },
+    { text: 'Capstan is', class: 'column-verdict right' },
+  ];
+}
+
+/** A line across a strip, with its label in the gutter; dashed without one. */
+function tick(ms: number, text?: string): HTMLElement {
+  const label = text === undefined ? [] : [html('span', { class: 'tick-label' }, text)];
+  const line = html('div', { class: label.length > 0 ? 'tick' : 'tick tick-dashed', 'aria-hidden': 'true' }, ...label);
+  line.style.bottom = percent(placeOf(ms, STRIP));
+  return line;
 }

@@ -1,7 +1,7 @@
 /** The few figures that stand above the charts. The boxes are there from the beginning, with dashes, so that nothing moves. */
 import { showCount } from '../figures.ts';
 import { html } from './dom.ts';
-import { showMs, showRatio, three } from './format.ts';
+import { showMs, showRatio } from './format.ts';
 import { type Row, ratioOf, type Steady, verdictOf } from './result.ts';
 
 interface Box {
@@ -44,7 +44,7 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
     all.push({
       title: 'Longest pause',
       figure: showMs(ours),
-      note: `naive port ${showMs(theirs)}; ${showCount(steady.live)} live keys, ${three(steady.seconds)} s`,
+      note: `naive port ${showMs(theirs)}; ${showCount(steady.live)} live keys, ${steady.seconds} s each`,
       kind: kindOf(ours / theirs),
     });
   }
@@ -56,10 +56,10 @@ export function showSummary(container: HTMLElement, rows: readonly Row[], steady
     ...boxes(rows, steady).map(({ title, figure, note, kind }) =>
       html(
         'div',
-        { class: `box ${kind ?? ''}` },
-        html('h3', {}, title),
-        html('p', { class: 'figure' }, figure),
-        html('p', {}, note),
+        { class: 'box' },
+        html('h3', { class: 'box-title' }, title),
+        html('p', { class: `box-figure ${kind ?? ''}` }, figure),
+        html('p', { class: 'box-note' }, note),
       ),
     ),
   );

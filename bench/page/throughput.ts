@@ -5,9 +5,10 @@
 import { showCount } from '../figures.ts';
 import { html, svg } from './dom.ts';
 import { showNs, showRate, showRatio } from './format.ts';
-import { type Item, WORKS } from './plan.ts';
-import { PEERS } from './protocol.ts';
+import { type Item, WORKS, type Work } from './plan.ts';
+import { PEERS, type PeerName } from './protocol.ts';
 import { overlaps, type Row, ratioOf, type Spread } from './result.ts';
+import { body, type Column, cell, row, rowHead, table } from './table.ts';
 
 const keyOf = ({ work, n }: Item): string => `${work} ${n}`;
 const rateOf = (ns: number): number => 1e9 / ns;
@@ -22,6 +23,7 @@ function placeOf(ratio: number): number {
 }
 
 interface Cells {
+  line: HTMLElement;
   bars: SVGSVGElement;
   times: HTMLElement;
   balance: SVGSVGElement;
@@ -42,116 +44,115 @@ export class ThroughputChart {
     this.#cells.clear();
     this.#rows.clear();
     if (items.length === 0) {
-      this.#container.replaceChildren(html('p', { class: 'empty' }, 'No workload was measured.'));
+      this.#container.replaceChildren(html('p', { class: 'soft' }, 'No workload is chosen.'));
       return;
     }
-    const table = html('table', { class: 'works', role: 'table', 'aria-label': 'Throughput of both peers' }, head());
-    for (const { name, what, unit } of WORKS) {
-      const own = items.filter((item) => item.work === name);
-      if (own.length === 0) continue;
-      const title = html('th', { scope: 'rowgroup', colspan: 5, role: 'rowheader' }, html('b', {}, name), ' ', what);
-      table.append(
-        html(
-          'tbody',
-          { role: 'rowgroup' },
-          html('tr', { class: 'work', role: 'row' }, title),
-          ...own.map((item) => this.#line(item, unit)),
-        ),
-      );
-    }
-    this.#container.replaceChildren(table);
+    const bodies = WORKS.map((work) => ({ work, own: items.filter((item) => item.work === work.name) }))
+      .filter(({ own }) => own.length > 0)
+      .map(({ work, own }) => body(titleOf(work), ...own.map((item, i) => this.#line(item, i === own.length - 1))));
+    this.#container.replaceChildren(table('Throughput of both peers', columns(), ...bodies));
   }
 
   show(row: Row): void {
     this.#rows.set(keyOf(row), row);
-    const scale = Math.max(
-      ...[...this.#rows.values()]
-        .filter((each) => each.work === row.work)
-        .flatMap((each) => [rateOf(each.capstan.min), rateOf(each.naive.min)]),
-    );
-    for (const each of this.#rows.values()) if (each.work === row.work) this.#draw(each, scale);
+    const ofWork = [...this.#rows.values()].filter((each) => each.work === row.work);
+    const scale = Math.max(...ofWork.flatMap((each) => PEERS.map((peer) => rateOf(each[peer].min))));
+    for (const each of ofWork) this.#draw(each, scale);
   }
 
-  #line(item: Item, unit: string): HTMLElement {
-    const cells: Cells = {
+  /** Shows which line is being measured. */
+  mark(item: Item | undefined): void {
+    for (const { line } of this.#cells.values()) line.removeAttribute('aria-current');
+    if (item) this.#cells.get(keyOf(item))?.line.setAttribute('aria-current', 'step');
+  }
+
+  #line(item: Item, last: boolean): HTMLElement {
+    const end = last ? ' last' : '';
+    const cells = {
       bars: svg('svg', { class: 'bars', 'aria-hidden': 'true' }),
-      times: html('td', { class: 'times', role: 'cell' }, ...PEERS.map((peer) => html('span', { class: peer }, '–'))),
+      times: cell(`cell cell-times${end}`, ...PEERS.map(() => html('span', { class: 'time' }, '–'))),
       balance: svg('svg', { class: 'balance', 'aria-hidden': 'true' }, ...balanceGrid()),
-      verdict: html('td', { class: 'verdict', role: 'cell' }, '–'),
+      verdict: cell(`cell cell-verdict${end}`, html('span', { class: 'verdict' }, '–')),
     };
-    this.#cells.set(keyOf(item), cells);
-    return html(
-      'tr',
-      { role: 'row', 'data-row': keyOf(item), 'data-unit': unit },
-      html('th', { scope: 'row', role: 'rowheader', class: 'keys' }, showCount(item.n), html('small', {}, ' keys')),
-      html('td', { class: 'chart', role: 'cell' }, cells.bars),
+    const line = row(
+      'line',
+      rowHead(`cell cell-keys${end}`, showCount(item.n), html('span', { class: 'soft' }, ' keys')),
+      cell(`cell${end}`, cells.bars),
       cells.times,
-      html('td', { class: 'chart', role: 'cell' }, cells.balance),
+      cell(`cell cell-balance${end}`, cells.balance),
       cells.verdict,
     );
+    line.dataset.row = keyOf(item);
+    this.#cells.set(keyOf(item), { line, ...cells });
+    return line;
   }
 
   #draw(row: Row, scale: number): void {
     const cells = this.#cells.get(keyOf(row));
     if (cells === undefined) return;
     cells.bars.replaceChildren(...PEERS.flatMap((peer, i) => bar(peer, row[peer], scale, i)));
-    cells.times.replaceChildren(
-      ...PEERS.map((peer) =>
-        html(
-          'span',
-          { class: peer, title: `${showNs(row[peer].min)} to ${showNs(row[peer].max)} in ${row.rounds} rounds` },
-          html('span', { class: 'hidden-title' }, `${peer} `),
-          html('b', {}, showRate(rateOf(row[peer].ns))),
-          ' ',
-          html('small', {}, showNs(row[peer].ns)),
-        ),
-      ),
-    );
+    cells.times.replaceChildren(...PEERS.map((peer) => timeOf(peer, row)));
     const ratio = ratioOf(row);
     const near = overlaps(row);
     cells.balance.replaceChildren(...balanceGrid(), ...balanceBar(ratio, near));
-    cells.verdict.className = `verdict ${ratio < 1 ? 'win' : 'loss'}`;
     cells.verdict.replaceChildren(
-      html('b', {}, showRatio(ratio)),
-      html('small', {}, near ? `${ratio.toFixed(2)}, overlaps` : `ratio ${ratio.toFixed(2)}`),
+      html('span', { class: `verdict ${ratio < 1 ? 'win' : 'loss'}` }, showRatio(ratio)),
+      html('span', { class: 'verdict-ratio' }, near ? `${ratio.toFixed(2)}, overlaps` : `ratio ${ratio.toFixed(2)}`),
     );
   }
 }
 
-function head(): HTMLElement {
-  const column = (text: string | HTMLElement, name = ''): HTMLElement =>
-    html('th', { scope: 'col', role: 'columnheader', class: name }, text);
+function columns(): Column[] {
   const sides = html(
     'span',
     { class: 'sides' },
-    html('span', { class: 'naive' }, 'naive ahead'),
-    html('span', { class: 'capstan' }, 'Capstan ahead'),
+    html('span', { class: 'ink-naive' }, 'naive ahead'),
+    html('span', { class: 'ink-capstan' }, 'Capstan ahead'),
   );
+  return [
+    { text: 'Keys', class: 'column-keys' },
+    { text: 'Operations a second' },
+    { text: 'Median, and time of one', class: 'column-times right' },
+    { text: sides, class: 'column-balance' },
+    { text: 'Capstan is', class: 'column-verdict right' },
+  ];
+}
+
+function titleOf({ name, what, unit }: Work): HTMLElement {
+  const text = html('span', {}, `${what} Counted in ${unit}.`);
+  const head = html(
+    'th',
+    { class: 'work', scope: 'rowgroup', role: 'rowheader', colspan: 5 },
+    html('b', { class: 'work-name' }, name),
+    text,
+  );
+  return row('work-head', head);
+}
+
+function timeOf(peer: PeerName, row: Row): HTMLElement {
+  const { ns, min, max } = row[peer];
   return html(
-    'thead',
-    { role: 'rowgroup' },
-    html(
-      'tr',
-      { role: 'row' },
-      column('Keys'),
-      column('Operations a second'),
-      column('Median rate, time of one', 'right'),
-      column(sides),
-      column('Capstan is', 'right'),
-    ),
+    'span',
+    { class: 'time', title: `${showNs(min)} to ${showNs(max)} in ${row.rounds} rounds` },
+    html('span', { class: 'unseen' }, `${peer} `),
+    html('b', {}, showRate(rateOf(ns))),
+    ' ',
+    html('span', { class: 'time-each' }, showNs(ns)),
   );
 }
 
 const percent = (value: number): string => `${value.toFixed(2)}%`;
 
-function bar(peer: string, { ns, min, max }: Spread, scale: number, line: number): SVGElement[] {
+function bar(peer: PeerName, { ns, min, max }: Spread, scale: number, line: number): SVGElement[] {
   const at = (time: number): string => percent((rateOf(time) / scale) * 100);
   const y = 3 + line * 18;
+  const whisker = (from: number, to: number, y1: number, y2: number): SVGElement =>
+    svg('line', { class: 'whisker', x1: at(from), x2: at(to), y1, y2 });
   return [
-    svg('rect', { class: `bar ${peer}`, x: 0, y, width: at(ns), height: 13, rx: 1.5 }),
-    svg('line', { class: 'whisker', x1: at(max), x2: at(min), y1: y + 6.5, y2: y + 6.5 }),
-    svg('line', { class: 'whisker', x1: at(max), x2: at(max), y1: y + 3.5, y2: y + 9.5 }),
-    svg('line', { class: 'whisker', x1: at(min), x2: at(min), y1: y + 3.5, y2: y + 9.5 }),
+    svg('rect', { class: `fill-${peer}`, x: 0, y, width: at(ns), height: 13, rx: 1.5 }),
+    whisker(max, min, y + 6.5, y + 6.5),
+    whisker(max, max, y + 3.5, y + 9.5),
+    whisker(min, min, y + 3.5, y + 9.5),
   ];
 }
 
@@ -165,18 +166,16 @@ function balanceGrid(): SVGElement[] {
 
 function balanceBar(ratio: number, near: boolean): SVGElement[] {
   const place = placeOf(ratio);
-  const kind = `bar ${ratio < 1 ? 'capstan' : 'naive'}${near ? ' near' : ''}`;
-  const shape = {
-    x: percent(Math.min(place, 50)),
-    width: percent(Math.max(Math.abs(place - 50), 0.6)),
-    y: 10,
-    height: 16,
-  };
-  const beyond = ratio < 1 / MOST_TIMES || ratio > MOST_TIMES;
-  const drawn: SVGElement[] = [svg('rect', { class: kind, ...shape })];
-  if (beyond) {
-    const anchor = ratio < 1 ? { x: '98%', 'text-anchor': 'end' } : { x: '2%', 'text-anchor': 'start' };
-    drawn.push(svg('text', { class: 'beyond', y: 23, ...anchor }, ratio < 1 ? '»' : '«'));
-  }
+  const drawn: SVGElement[] = [
+    svg('rect', {
+      class: `balance-bar fill-${ratio < 1 ? 'capstan' : 'naive'}${near ? ' fill-near' : ''}`,
+      x: percent(Math.min(place, 50)),
+      width: percent(Math.max(Math.abs(place - 50), 0.6)),
+      y: 10.5,
+      height: 16,
+    }),
+  ];
+  if (ratio < 1 / MOST_TIMES) drawn.push(svg('text', { class: 'beyond', x: '98%', y: 24, 'text-anchor': 'end' }, '»'));
+  if (ratio > MOST_TIMES) drawn.push(svg('text', { class: 'beyond', x: '2%', y: 24 }, '«'));
   return drawn;
 }
