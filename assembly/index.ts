@@ -9,7 +9,7 @@ export function abortTrap(): void {
   unreachable();
 }
 
-export { memoryLimit, memoryPages } from "./memory";
+export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export { keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed } from "./keys";
 export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,

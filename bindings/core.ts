@@ -4,6 +4,7 @@
  *
  * - Views of the memory are made in one place: a growing memory detaches the old buffer.
  * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then on every call throws.
+ *   Whatever an export throws goes through `trapped`: of the few on the hot path by their callers, of all others here.
  *   Other instances (each informer cache has its own) go on, and whoever asks for the shared one gets a new one.
  */
 import { compileCore } from '#core-module';
@@ -19,6 +20,7 @@ export const WAITS_FLAG = 0x20000000;
 export const RAISED_FLAG = 0x10000000;
 /** What queueDoneSlot answers (assembly/queue.ts). */
 export const DONE_UNKNOWN = 0;
+export const DONE_KEPT = 1;
 export const DONE_REQUEUED = 2;
 export const DONE_RELEASED = 3;
 /** The host's slot is another key's by now. */
@@ -43,6 +45,8 @@ export const SLOT_NUMBER = 2 ** 22 - 1;
 export interface CoreExports {
   readonly memory: WebAssembly.Memory;
   memoryLimit(pages: number): void;
+  /** For tests: so many blocks are granted yet, then none; -1: all. Answers how many were left. */
+  memoryGrant(blocks: number): number;
   memoryPages(): number;
 
   keysSeed(a: number, b: number, c: number, d: number): void;
@@ -175,6 +179,66 @@ function throwing(error: () => CapstanError): CoreExports {
   return new Proxy({} as CoreExports, { get: () => thrower });
 }
 
+/**
+ * Exports of the hot path, which stay what they are: a call that the engine compiles into its caller. Whoever calls one of them
+ * catches what it throws and throws `trapped` of that. test/core-traps.test.ts traps in each export, in every call that reaches it.
+ */
+const BARE: ReadonlySet<string> = new Set<keyof CoreExports>([
+  'memoryPages',
+  'keysFind',
+  'keysFindPair',
+  'keysIntern',
+  'keysInternPair',
+  'keysSlotNew',
+  'queueAdd',
+  'queueAddPair',
+  'queueAddSlot',
+  'queueGet',
+  'queueTake',
+  'queueDoneSlot',
+  'queueLen',
+  'delayAdd',
+  'delayAddPair',
+  'delayAddSlot',
+  'delayAdvance',
+  'delayPop',
+  'slotAdd',
+  'slotGet',
+  'slotDone',
+  'priorityAdd',
+  'priorityAddPair',
+  'priorityAddSlot',
+  'limiterFail',
+  'limiterFailPair',
+  'limiterFailSlot',
+  'limiterForget',
+  'limiterForgetPair',
+  'limiterCount',
+  'limiterCountPair',
+  'limiterCountSlot',
+]);
+
+type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
+
+/** The exports of an instance, all but the bare ones guarded. None takes more than five arguments; Wasm ignores what is too much. */
+function guarded(core: Core, exports: WebAssembly.Exports): CoreExports {
+  const x: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(exports)) {
+    const call = value as Export;
+    x[name] =
+      typeof value !== 'function' || BARE.has(name)
+        ? value
+        : (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => {
+            try {
+              return call(a, b, c, d, e);
+            } catch (cause) {
+              throw core.trapped(cause);
+            }
+          };
+  }
+  return x as unknown as CoreExports;
+}
+
 /** Stands for the exports of something that was disposed of. */
 export function disposedExports(what: string): CoreExports {
   return throwing(
@@ -232,13 +296,14 @@ export interface Resident {
 
 export class Core {
   /** Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove their own entry. */
-  readonly residents = new Set<WeakRef<Resident>>();
+  readonly residents: Set<WeakRef<Resident>> = new Set();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
   x: CoreExports;
   readonly #memory: WebAssembly.Memory;
   #words: Uint32Array;
   #ints: Int32Array;
   #doubles: Float64Array;
+  #seeded = false;
 
   constructor() {
     let instance: WebAssembly.Instance;
@@ -248,13 +313,36 @@ export class Core {
       if (cause instanceof CapstanError) throw cause;
       throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', { cause });
     }
-    this.x = instance.exports as unknown as CoreExports;
+    this.x = guarded(this, instance.exports);
     this.#memory = this.x.memory;
     this.#words = new Uint32Array(this.#memory.buffer);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#doubles = new Float64Array(this.#memory.buffer);
-    const [a, b, c, d] = crypto.getRandomValues(new Int32Array(4)) as unknown as [number, number, number, number];
+    this.seed();
+  }
+
+  /**
+   * Whether the tables made from now on may hash keys in Wasm: only under a secret seed, and a host may refuse random numbers for
+   * a while (Cloudflare's workerd does outside of handlers). Tables made meanwhile intern in JS, where the engine's own
+   * secret guards the hash, and keep to it.
+   */
+  seed(): boolean {
+    if (this.#seeded) return true;
+    let secret: Int32Array;
+    try {
+      secret = crypto.getRandomValues(new Int32Array(4));
+    } catch {
+      return false;
+    }
+    const [a, b, c, d] = secret as unknown as [number, number, number, number];
     this.x.keysSeed(a, b, c, d);
+    this.#seeded = true;
+    return true;
+  }
+
+  /** Whether a table made now has a secret seed. */
+  get seeded(): boolean {
+    return this.#seeded;
   }
 
   /** All memory as u32. Valid until the next call into the core. */
@@ -306,9 +394,10 @@ export class Core {
   }
 }
 
-/** The instance that queues and limiters live in. */
+/** The instance that queues and limiters live in. What is made in it has a seed, where the host gives one by now. */
 export function sharedCore(): Core {
   shared ??= new Core();
+  shared.seed();
   return shared;
 }
 

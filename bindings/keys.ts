@@ -4,7 +4,7 @@
  *
  * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the keys;
  * - JS: a Map interns them and the core sees slots only. The default where the engine has no string functions (a hash costs
- *   240-300 ns there) and on Bun, where they are slower than its Map.
+ *   240-300 ns there) and on Bun, where they are slower than its Map. Also for tables made while the host gives no seed.
  */
 import { type Core, disposedExports, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
 import { CapstanError, invalid, requireFunction, show } from './errors.ts';
@@ -55,12 +55,13 @@ function isRequestKey<T>(key: KeyFunction<T> | undefined): boolean {
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
 export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | undefined): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
+  const wasm = keyMode() === 'wasm' && core.seeded;
   if (isRequestKey(key)) {
-    const table = keyMode() === 'wasm' ? new WasmPairs(core, handle) : new JsPairs(core, handle);
+    const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
     return table as unknown as KeyTable<T>;
   }
   const text = key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
-  return keyMode() === 'wasm' ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
+  return wasm ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
 }
 
 /** Any item of a queue without a key function. */
@@ -227,13 +228,20 @@ abstract class JsKeys<T> implements KeyTable<T> {
     this.#handle = handle;
   }
 
-  abstract find(item: T): number;
-  /** Remembers the slot of the item that find() was called with last. */
+  protected abstract lookUp(item: T): number;
+  /** Remembers the slot of the item that was looked up last. */
   protected abstract bind(slot: number): void;
   abstract released(slot: number): void;
 
+  /** What is not there is not asked of the core, so it asks whether there still is one: after a trap nothing may be answered. */
+  find(item: T): number {
+    const slot = this.lookUp(item);
+    if (slot === NOTHING) this.#core.x.memoryPages();
+    return slot;
+  }
+
   intern(item: T): number {
-    const known = this.find(item);
+    const known = this.lookUp(item);
     if (known !== NOTHING) return known;
     const slot = this.#core.x.keysSlotNew(this.#handle);
     if (slot >= 0) this.bind(slot);
@@ -296,7 +304,7 @@ class JsTexts<T> extends JsKeys<T> {
     this.#text = text;
   }
 
-  find(item: T): number {
+  protected lookUp(item: T): number {
     this.#last = this.#text(item);
     return this.#slots.get(this.#last) ?? NOTHING;
   }
@@ -317,7 +325,7 @@ class JsPairs extends JsKeys<Request> {
   readonly #namespaces = new Map<string, Map<string, number>>();
   readonly #keys: (Request | undefined)[] = []; // by slot; copies, as a caller may change its object
 
-  find(item: Request): number {
+  protected lookUp(item: Request): number {
     readRequest(item);
     return this.#namespaces.get(namespaceOf)?.get(nameOf) ?? NOTHING;
   }

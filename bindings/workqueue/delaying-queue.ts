@@ -111,7 +111,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       return;
     }
     this.checkAlive();
-    if (this.maxDepth !== undefined && this.refuses(item)) return;
+    if (this.bound !== undefined && this.refuses(this.bound, item)) return;
     const at = this.clock.now() + ms;
     let code: number;
     try {

@@ -224,7 +224,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
       this.checkAlive();
       return false;
     }
-    if (this.maxDepth !== undefined && this.refuses(item)) return false;
+    if (this.bound !== undefined && this.refuses(this.bound, item)) return false;
     let code: number;
     try {
       code = this.keys.addAt(item, priority, now, wait, how);

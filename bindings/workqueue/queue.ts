@@ -23,8 +23,10 @@ import {
   STATE_PROCESSING,
   sharedCore,
 } from '../core.ts';
-import { CapstanError, invalid } from '../errors.ts';
+import { disposable } from '../disposable.ts';
+import { type CapstanError, invalid } from '../errors.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import { Bound } from './bound.ts';
 import { aborted, signalProblem } from './checks.ts';
 import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
@@ -56,8 +58,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected readonly order: QueueOrder<T> | undefined;
   /** @internal */
   protected stopped = false;
-  /** @internal The most keys that may be queued or wait; undefined: no bound. */
-  protected readonly maxDepth: number | undefined;
+  /** @internal */
+  protected readonly bound: Bound | undefined;
   /** @internal */
   protected readonly gets = new Gets<T>();
   /** @internal */
@@ -65,8 +67,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal Whether the core keeps the times of each operation. */
   protected readonly timed: boolean;
 
-  readonly #dropWhenFull: boolean;
-  #dropped = 0;
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
 
@@ -78,8 +78,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     const { name = '', clock, metricsProvider, key, queue: order, inner } = checkOptions(options);
     if (inner !== undefined && !(inner instanceof BaseQueue)) throw invalid('inner', 'a WorkQueue', inner);
     this.inner = inner;
-    this.maxDepth = options.maxDepth;
-    this.#dropWhenFull = options.whenFull === 'drop';
+    this.bound = options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
     this.clock = clock ?? inner?.clock ?? systemClock;
     this.order = order;
     this.keyFunction = key ?? inner?.keyFunction;
@@ -129,7 +128,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return;
     }
-    if (this.maxDepth === undefined || !this.refuses(item)) this.admit(item);
+    if (this.bound === undefined || !this.refuses(this.bound, item)) this.admit(item);
   }
 
   /** @internal add() without the questions: of a queue that wraps none, is not shut down and has room. */
@@ -152,7 +151,12 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return this.inner.len();
     }
-    return this.order === undefined ? this.core.x.queueLen(this.handle) : this.order.len();
+    if (this.order !== undefined) return this.order.len();
+    try {
+      return this.core.x.queueLen(this.handle);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /**
@@ -302,7 +306,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal Throws when disposed of or poisoned. */
   protected checkAlive(): void {
-    this.core.x.memoryPages();
+    try {
+      this.core.x.memoryPages();
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
@@ -366,28 +374,19 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /** @internal Whether a full queue drops the item; throws if it shall. A key that it knows already is never refused. */
-  protected refuses(item: T): boolean {
+  protected refuses(bound: Bound, item: T): boolean {
     const depth = this.core.x.queueDepth(this.handle) + this.core.x.delayWaiting(this.handle);
-    if (depth < (this.maxDepth as number)) return false;
-    let slot: number;
-    try {
-      slot = this.keys.find(item);
-      if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_BUSY) !== 0) return false;
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+    if (!bound.isFull(depth)) return false;
+    const slot = this.slotOf(item);
+    if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_BUSY) !== 0) return false;
     if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
-    this.#dropped++;
-    if (this.#dropWhenFull) return true;
-    throw new CapstanError(
-      'QUEUE_FULL',
-      `the queue holds ${depth} keys, "maxDepth" is ${this.maxDepth}: the item was not added; add it again when some are done, or take "whenFull: 'drop'"`,
-    );
+    bound.refuse(depth);
+    return true;
   }
 
   /** How many adds a queue with `maxDepth` has refused. */
   droppedAdds(): number {
-    return this.inner === undefined ? this.#dropped : this.inner.droppedAdds();
+    return this.inner === undefined ? (this.bound?.refused() ?? 0) : this.inner.droppedAdds();
   }
 
   /** @internal Hands out what is ready to the gets that wait. */
@@ -421,8 +420,17 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   #touch(item: T): void {
-    const slot = this.keys.find(item);
+    const slot = this.slotOf(item);
     if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_PROCESSING) === 0) this.order?.touch(item);
+  }
+
+  /** @internal What `KeyTable.find` answers. */
+  protected slotOf(item: T): number {
+    try {
+      return this.keys.find(item);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   #takeFirst(now: number): number {
@@ -434,12 +442,4 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 }
 
-if (Symbol.dispose !== undefined) {
-  Object.defineProperty(BaseQueue.prototype, Symbol.dispose, {
-    value(this: BaseQueue<unknown>) {
-      this.dispose();
-    },
-    writable: true,
-    configurable: true,
-  });
-}
+disposable(BaseQueue.prototype);

@@ -6,7 +6,7 @@
  *   `getSlots` gives one that holds until its `doneSlots`. A slot that outlived its item is an error STALE_SLOT, never another item.
  * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a time here too, as does one that is shut down.
  */
-import { NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
+import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { QueueOptions } from './options.ts';
@@ -39,11 +39,14 @@ const UNPIN_RELEASED = 1;
  */
 export class WorkQueue<T = string> extends BaseQueue<T> {
   readonly #oneByOne: boolean; // for reasons that never change; a shutdown is another one, as each done may wake who waits for the end
+  readonly #plain: boolean; // a slot is the core's business alone, at any time
   readonly #batches = new WeakMap<object, Int32Array>(); // the slots of arrays that getBatch() made
 
   constructor(options: QueueOptions<T> = {}) {
     super(options);
     this.#oneByOne = this.order !== undefined || this.meter?.perOperation === true;
+    this.#plain =
+      !this.#oneByOne && !this.hasLevels && !this.timed && this.inner === undefined && this.bound === undefined;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
@@ -78,7 +81,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       }
       return items;
     }
-    const slots = new Int32Array(Math.min(max, x.queueLen(this.handle)));
+    const slots = new Int32Array(Math.min(max, this.len()));
     const count = this.#take(slots);
     for (let i = 0; i < count; i++) items.push(this.items[(slots[i] as number) & SLOT_NUMBER] as T);
     this.#batches.set(items, slots.subarray(0, count));
@@ -173,38 +176,19 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** As add() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was added. */
   addSlots(slots: Int32Array, count: number): void {
-    checkSlots(slots, count);
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      this.inner.addSlots(slots, count);
+    if (count !== 1 || !this.#plain || this.stopped) {
+      this.#addMany(slots, count);
       return;
     }
-    if (this.stopped || count === 0) {
-      this.checkAlive();
-      return;
-    }
-    if (this.#oneByOne || this.maxDepth !== undefined) {
-      for (const item of this.#itemsOf(slots, count)) this.add(item);
-      return;
-    }
-    const now = this.now();
-    let ready: number;
+    checkSlots(slots, 1);
+    let code: number;
     try {
-      const x = this.core.x;
-      if (count === 1) {
-        const code = x.slotAdd(this.handle, slots[0] as number, now);
-        if (code === STALE) throw stale(slots[0] as number);
-        ready = code >= 0 && code < SLOT_FLAG ? 1 : 0;
-      } else {
-        this.#write(slots, count);
-        const fresh = x.slotsFresh(this.handle, count);
-        if (fresh < count) throw stale(slots[fresh] as number);
-        ready = x.slotsAdd(this.handle, count, now);
-      }
+      code = this.core.x.slotAdd(this.handle, slots[0] as number, 0);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (ready > 0 && this.gets.size > 0) this.serve();
+    if (code === STALE) throw stale(slots[0] as number);
+    if (code >= 0 && code < SLOT_FLAG && this.gets.size > 0) this.serve();
   }
 
   /**
@@ -212,24 +196,11 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
    * More than four million keys in one queue: TOO_MANY_SLOTS.
    */
   getSlots(into: Int32Array): number {
-    checkSlots(into, into?.length);
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      return this.inner.getSlots(into);
-    }
-    if (into.length === 0) return 0;
-    const x = this.core.x;
-    if (x.slotsEver(this.handle) > SLOT_LIMIT) throw tooManySlots();
-    if (this.#oneByOne) {
-      const items = this.getBatch(into.length);
-      for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.keys.find(item));
-      return items.length;
-    }
-    if (into.length !== 1) return this.#take(into);
-    const now = this.now();
+    if (!this.#plain || into?.length !== 1 || this.items.length > SLOT_LIMIT) return this.#getMany(into);
+    checkSlots(into, 1);
     let slot: number;
     try {
-      slot = x.slotGet(this.handle, now);
+      slot = this.core.x.slotGet(this.handle, 0);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -240,6 +211,67 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** As done() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was done. */
   doneSlots(slots: Int32Array, count: number): void {
+    if (count !== 1 || !this.#plain || this.stopped) {
+      this.#doneMany(slots, count);
+      return;
+    }
+    checkSlots(slots, 1);
+    const slot = slots[0] as number;
+    let outcome: number;
+    try {
+      outcome = this.core.x.slotDone(this.handle, slot, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (outcome === DONE_KEPT) return;
+    if (outcome === STALE) throw stale(slot);
+    this.finished(slot & SLOT_NUMBER, outcome);
+  }
+
+  #addMany(slots: Int32Array, count: number): void {
+    checkSlots(slots, count);
+    if (this.inner !== undefined) {
+      this.checkAlive();
+      this.inner.addSlots(slots, count);
+      return;
+    }
+    if (this.stopped || count === 0) {
+      this.checkAlive();
+      return;
+    }
+    if (this.#oneByOne || this.bound !== undefined) {
+      for (const item of this.#itemsOf(slots, count)) this.add(item);
+      return;
+    }
+    const now = this.now();
+    let ready: number;
+    try {
+      this.#write(slots, count);
+      const fresh = this.core.x.slotsFresh(this.handle, count);
+      if (fresh < count) throw stale(slots[fresh] as number);
+      ready = this.core.x.slotsAdd(this.handle, count, now);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (ready > 0 && this.gets.size > 0) this.serve();
+  }
+
+  #getMany(into: Int32Array): number {
+    checkSlots(into, into?.length);
+    if (this.inner !== undefined) {
+      this.checkAlive();
+      return this.inner.getSlots(into);
+    }
+    const x = this.core.x;
+    if (x.slotsEver(this.handle) > SLOT_LIMIT) throw tooManySlots();
+    if (into.length === 0) return 0;
+    if (!this.#oneByOne) return this.#take(into);
+    const items = this.getBatch(into.length);
+    for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.slotOf(item));
+    return items.length;
+  }
+
+  #doneMany(slots: Int32Array, count: number): void {
     checkSlots(slots, count);
     if (this.inner !== undefined) {
       this.checkAlive();
@@ -254,23 +286,14 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       for (const item of this.#itemsOf(slots, count)) this.done(item);
       return;
     }
-    if (count !== 1) {
+    try {
       this.#write(slots, count);
       const fresh = this.core.x.slotsFresh(this.handle, count);
       if (fresh < count) throw stale(slots[fresh] as number);
-      this.#end(slots, count);
-      return;
-    }
-    const slot = slots[0] as number;
-    const now = this.now();
-    let outcome: number;
-    try {
-      outcome = this.core.x.slotDone(this.handle, slot, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (outcome === STALE) throw stale(slot);
-    this.finished(slot & SLOT_NUMBER, outcome);
+    this.#end(slots, count);
   }
 
   /**
@@ -333,7 +356,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   /** Takes as many ready keys as there is room for. */
   #take(into: Int32Array): number {
     const now = this.now();
-    const most = Math.min(into.length, this.core.x.queueLen(this.handle));
+    const most = Math.min(into.length, this.len());
     if (most === 0) return 0;
     let block: number;
     let count: number;

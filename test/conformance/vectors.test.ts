@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatReport, type ItemForm, type Report, replayFile, replayFolder, vectorFiles } from './runner.ts';
+import { replayFolder, vectorFiles } from './files.ts';
+import { formatReport, type ItemForm, type Report, replayFile } from './runner.ts';
+import { sameValue } from './same-value.ts';
 import { subjects } from './subjects/index.ts';
 import { sameDelay } from './subjects/limiters.ts';
 
@@ -176,6 +178,25 @@ describe('the runner can fail', () => {
     expect(sameDelay('5', Number.NaN, 1_000)).toBe(false);
     expect(sameDelay('5', undefined, 1_000)).toBe(false);
   });
+});
+
+test('equal are JSON values alone that differ in nothing', () => {
+  const value = () => ({ a: [1, { b: null }], '': 'x' });
+  expect(sameValue(value(), { '': 'x', a: [1, { b: null }] })).toBe(true);
+  for (const other of [
+    { ...value(), c: undefined },
+    { a: [1, { b: undefined }], '': 'x' },
+    { a: [1], '': 'x' },
+    { a: { 0: 1, 1: { b: null } }, '': 'x' },
+    { a: [1, { b: null }] },
+    Object.assign(Object.create(null), value()),
+    undefined,
+    'x',
+  ]) {
+    expect(sameValue(value(), other), JSON.stringify(other)).toBe(false);
+    expect(sameValue(other, value()), JSON.stringify(other)).toBe(false);
+  }
+  expect([sameValue(0, -0), sameValue(Number.NaN, Number.NaN), sameValue(null, {})]).toEqual([false, true, false]);
 });
 
 describe('the command line', () => {
