@@ -17,10 +17,10 @@ import {
   L_LOWER, L_OLDEST, L_PRIORITY, L_READY, L_WAITING, N_CLOSED, N_COUNT, N_EVERY, N_TOP, enterLine, firstOf, leaveLine, levelAt, levelFor, levelOf,
   levelsFree, levelsNew,
 } from "./levels";
-import { NOT_READY, S_ADDS, endWait, queueFree, queueNew, startProcessing, touchAhead } from "./queue";
+import { NOT_READY, S_ADDS, endWait, queueFree, queueNew, bucketOf, startProcessing } from "./queue";
 import {
-  ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, K_AT, M_ADDED, M_PRIORITY, NO_MEMORY, NOTHING, PROCESSING, Q_DIRTY, Q_HEAP_SEQUENCE, Q_HOST_ORDER, Q_LEVELS,
-  Q_RULES, Q_STATS, Q_WAITING, R_META, R_SEQUENCE, T_SLOTS, WAITING, keyOf, recordOf, timesOf,
+  ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, K_AT, M_ADDED, M_PRIORITY, NO_MEMORY, NOTHING, PROCESSING, Q_DIRTY, Q_HEAP_SEQUENCE, Q_LEVELS,
+  Q_RULES, Q_STATS, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, T_SLOTS, WAITING, keyOf, recordOf, timesOf,
 } from "./record";
 
 /** Added to the slot that an add answers: the key waits. */
@@ -33,12 +33,11 @@ let raisedFrom: i32 = 0;
 
 /** A priority queue, or 0 when there is no memory. everyMs: see aging above; 0 for none. */
 export function priorityNew(timed: bool, everyMs: f64): usize {
-  const queue = queueNew(timed, false);
+  const queue = queueNew(timed, BY_LEVEL);
   if (queue == 0) return 0;
   const levels = levelsNew(everyMs);
   if (levels != 0 && (timed || timeColumn(queue))) {
     store<u32>(queue, <u32>levels, Q_LEVELS);
-    store<u32>(queue, BY_LEVEL, Q_HOST_ORDER);
     return queue;
   }
   if (levels != 0) levelsFree(levels);
@@ -256,7 +255,9 @@ export function takeByLevel(queue: usize, now: f64): i32 {
   count(level, L_READY, -1);
   lastPriority = load<i32>(level, L_PRIORITY);
   const record = recordOf(queue, slot);
-  touchAhead(queue, record, firstOf(queue, levels, level));
+  const next = firstOf(queue, levels, level);
+  // As touchAhead in queue.ts, but no further than the next key: those behind it are known by loading it.
+  store<u64>(queue, bucketOf(queue, record) ^ (next != 0 ? load<u64>(recordOf(queue, next - 1)) : 0), Q_TOUCHED);
   startProcessing(queue, slot, record, now);
   return slot;
 }

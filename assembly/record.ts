@@ -6,7 +6,7 @@
 //
 //   header, 128 B
 //   0        8        16       24       32       40        48       56       64       72       80       88       96
-//   |buckets |dir     |used    |free    |seed             |ready   |len     |dirty   |heap    |size    |times   |stats
+//   |buckets |dir     |used    |free    |seed             |ready   |ring    |dirty   |heap    |size    |times   |stats
 //   |    mask|dirSize |slots   |secret…                   |    tail|    proc|        |    cap |    seq |        |
 //
 //   record, 64 B in two columns of its chunk: the state, 16 B, that getting, finishing and firing touch (256 of them fill one
@@ -27,10 +27,10 @@ export const T_CHUNKS: usize = 28; // chunks allocated
 export const T_SEED: usize = 32; // u64
 export const T_SECRET: usize = 40; // u64
 
-// The queue's part. The ready list runs through the records' link; it never needs memory, so done() can always requeue.
-export const Q_HEAD: usize = 48; // slot + 1
-export const Q_TAIL: usize = 52; // slot + 1
-export const Q_LEN: usize = 56; // keys in the ready list
+// The queue's part. What is ready stands in a ring that has room for every slot, so done() can always requeue (ring.ts).
+export const Q_HEAD: usize = 48; // u32, counts up
+export const Q_TAIL: usize = 52; // u32, counts up: head and so many as are ready
+export const Q_RING: usize = 56; // u32 address of u32[mask + 1], slots; 0: the table has no ring
 export const Q_PROCESSING: usize = 60; // keys handed out and not done
 export const Q_DIRTY: usize = 64; // keys to be handed out: ready, or added while being processed
 export const Q_LONGEST: usize = 68; // slot + 1 that has been processed longest (timed queues)
@@ -46,9 +46,10 @@ export const Q_TOUCHED: usize = 112; // u64 that nobody reads, see touchAhead in
 export const Q_HOST_ORDER: usize = 104; // u32: who keeps the order of what is ready
 export const Q_RULES: usize = 108; // u32: what an add does to a wait of the same key, see below
 export const Q_LEVELS: usize = 120; // u32 block of the levels of a priority queue; 0: the queue is none
+export const Q_RING_MASK: usize = 124;
 
-// Values of Q_HOST_ORDER. Unless it is LISTED the ready list stays empty.
-export const LISTED: u32 = 0; // the queue: one list
+// Values of Q_HOST_ORDER. Unless it is LISTED there is no ring.
+export const LISTED: u32 = 0; // the queue: one ring
 export const BY_HOST: u32 = 1;
 export const BY_LEVEL: u32 = 2; // levels.ts
 
@@ -61,7 +62,7 @@ export const TIME_CHUNK_BYTES: u32 = 32 << 8;
 // The state column
 export const R_HASH: usize = 0; // u32
 export const R_META: usize = 4; // u32: state, and what giving the slot back has to undo
-export const R_LINK: usize = 8; // u32 slot + 1: next in the ready list, or next free slot
+export const R_LINK: usize = 8; // u32 slot + 1: next free slot; in priority queues also the next in line
 export const R_SEQUENCE: usize = 12; // u32: of the entry in the delay heap that is live while WAITING; in priority queues also the place in line while DIRTY
 
 // meta, bits 0-7: the state. No bit set: the slot is given back (queues).

@@ -7,12 +7,13 @@
 // Batches are passed in a block that the host reads and writes: no key crosses, so a batch costs one call and a copy.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { peekBucket, release } from "./keys";
+import { release } from "./keys";
 import { addPlain } from "./priority";
-import { DONE_RELEASED, DONE_REQUEUED, NOT_READY, endProcessing, markDirty, markRecord, takeFirst } from "./queue";
+import { DONE_RELEASED, DONE_REQUEUED, NOT_READY, bucketOf, endProcessing, markDirty, markRecord, takeFirst } from "./queue";
 import {
-  DIRTY, GENERATIONS, ISSUED, M_ADDED, M_STARTED, NOTHING, PINNED, PROCESSING, Q_DIRTY, Q_HEAD, Q_HOST_ORDER, Q_LEN, Q_LEVELS, Q_PROCESSING, Q_RULES, Q_STATS,
-  Q_TAIL, Q_TOUCHED, R_LINK, R_META, STALE, STATE, T_SLOTS, WAITING, recordOf, timesOf,
+  DIRTY, GENERATIONS, ISSUED, M_ADDED, M_STARTED, NOTHING, PINNED, PROCESSING, Q_DIRTY, Q_HEAD, Q_HOST_ORDER, Q_LEVELS, Q_PROCESSING, Q_RING,
+  Q_RING_MASK, Q_RULES, Q_STATS,
+  Q_TAIL, Q_TOUCHED, R_META, STALE, STATE, T_SLOTS, WAITING, recordOf, timesOf,
 } from "./record";
 
 /** Slots from here on have no number for the host: what calls answer instead of a slot must never be one. */
@@ -130,9 +131,11 @@ export function slotsAdd(queue: usize, count: u32, now: f64): u32 {
     }
     return ready;
   }
+  const ring = <usize>load<u32>(queue, Q_RING);
+  const mask = load<u32>(queue, Q_RING_MASK);
+  const first = load<u32>(queue, Q_TAIL);
   let dirty: u32 = 0;
-  let tail = load<u32>(queue, Q_TAIL);
-  let last: usize = tail == 0 ? queue + Q_HEAD - R_LINK : recordOf(queue, tail - 1);
+  let tail = first;
   for (let at = block; at < end; at += 4) {
     const slot = load<u32>(at) & NUMBER;
     const record = recordOf(queue, slot);
@@ -141,18 +144,12 @@ export function slotsAdd(queue: usize, count: u32, now: f64): u32 {
     store<u32>(record, meta | DIRTY, R_META);
     dirty++;
     if (meta & PROCESSING) continue;
-    tail = slot + 1;
-    store<u32>(last, tail, R_LINK);
-    last = record;
-    ready++;
+    store<u32>(ring + (<usize>(tail & mask) << 2), slot);
+    tail++;
   }
-  if (ready != 0) {
-    store<u32>(last, 0, R_LINK);
-    store<u32>(queue, tail, Q_TAIL);
-    store<u32>(queue, load<u32>(queue, Q_LEN) + ready, Q_LEN);
-  }
+  store<u32>(queue, tail, Q_TAIL);
   store<u32>(queue, load<u32>(queue, Q_DIRTY) + dirty, Q_DIRTY);
-  return ready;
+  return tail - first;
 }
 
 /** Hands out up to `most` ready keys: their slots, as the host calls them, are in the block then. How many there were. */
@@ -167,22 +164,21 @@ export function slotsGet(queue: usize, most: u32, now: f64): u32 {
     }
     return count;
   }
-  let head = load<u32>(queue, Q_HEAD);
+  const ring = <usize>load<u32>(queue, Q_RING);
+  const mask = load<u32>(queue, Q_RING_MASK);
+  const head = load<u32>(queue, Q_HEAD);
+  count = min(most, load<u32>(queue, Q_TAIL) - head);
   let touched: u64 = 0;
-  while (count < most && head != 0) {
-    const slot = head - 1;
+  for (let i: u32 = 0; i < count; i++) {
+    const slot = load<u32>(ring + (<usize>((head + i) & mask) << 2));
     const record = recordOf(queue, slot);
     const meta = load<u32>(record, R_META);
-    store<u32>(record, meta & ~DIRTY | PROCESSING | ISSUED, R_META);
-    store<u32>(block + (<usize>count << 2), (meta & GENERATIONS) | slot);
-    if ((meta & PINNED) == 0) touched ^= peekBucket(queue, record); // see touchAhead in queue.ts
-    head = load<u32>(record, R_LINK);
-    count++;
+    store<u32>(record, (meta & ~DIRTY) | PROCESSING | ISSUED, R_META);
+    store<u32>(block + (<usize>i << 2), (meta & GENERATIONS) | slot);
+    touched ^= bucketOf(queue, record);
   }
-  store<u64>(queue, touched, Q_TOUCHED);
-  store<u32>(queue, head, Q_HEAD);
-  if (head == 0) store<u32>(queue, 0, Q_TAIL);
-  store<u32>(queue, load<u32>(queue, Q_LEN) - count, Q_LEN);
+  store<u64>(queue, touched, Q_TOUCHED); // see touchAhead in queue.ts
+  store<u32>(queue, head + count, Q_HEAD);
   store<u32>(queue, load<u32>(queue, Q_DIRTY) - count, Q_DIRTY);
   store<u32>(queue, load<u32>(queue, Q_PROCESSING) + count, Q_PROCESSING);
   return count;
@@ -191,12 +187,13 @@ export function slotsGet(queue: usize, most: u32, now: f64): u32 {
 let requeued: u32 = 0;
 
 function donePlain(queue: usize, count: u32): u32 {
+  const ring = <usize>load<u32>(queue, Q_RING);
+  const mask = load<u32>(queue, Q_RING_MASK);
+  const first = load<u32>(queue, Q_TAIL);
+  const end = block + (<usize>count << 2);
+  let tail = first;
   let released: u32 = 0;
   let done: u32 = 0;
-  let again: u32 = 0;
-  let tail = load<u32>(queue, Q_TAIL);
-  let last: usize = tail == 0 ? queue + Q_HEAD - R_LINK : recordOf(queue, tail - 1);
-  const end = block + (<usize>count << 2);
   for (let at = block; at < end; at += 4) {
     const token = load<u32>(at);
     const record = freshRecord(queue, token);
@@ -207,11 +204,8 @@ function donePlain(queue: usize, count: u32): u32 {
     store<u32>(record, meta & ~PROCESSING, R_META);
     done++;
     if (meta & DIRTY) {
-      tail = slot + 1;
-      store<u32>(last, tail, R_LINK);
-      store<u32>(record, 0, R_LINK);
-      last = record;
-      again++;
+      store<u32>(ring + (<usize>(tail & mask) << 2), slot);
+      tail++;
     } else if ((meta & (WAITING | PINNED)) == 0) {
       release(queue, slot);
       store<u32>(block + (<usize>released << 2), slot);
@@ -219,9 +213,8 @@ function donePlain(queue: usize, count: u32): u32 {
     }
   }
   store<u32>(queue, tail, Q_TAIL);
-  store<u32>(queue, load<u32>(queue, Q_LEN) + again, Q_LEN);
   store<u32>(queue, load<u32>(queue, Q_PROCESSING) - done, Q_PROCESSING);
-  requeued = again;
+  requeued = tail - first;
   return released;
 }
 
