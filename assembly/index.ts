@@ -17,9 +17,5 @@ export {
 } from "./queue";
 export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayWaiting } from "./delay";
 export {
-  limiterFail, limiterFailPair, limiterFailSlot, limiterForget, limiterForgetPair, limiterCount,
-  limiterCountPair, limiterCountSlot,
-} from "./limiter";
-export {
   indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
 } from "./indices";

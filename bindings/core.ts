@@ -68,17 +68,6 @@ export interface CoreExports {
   delayPop(queue: number, now: number): number;
   delayWaiting(queue: number): number;
 
-  /** The count before, or NO_MEMORY. */
-  limiterFail(table: number, key: string): number;
-  limiterFailPair(table: number, first: string, second: string): number;
-  limiterFailSlot(table: number, slot: number): number;
-  /** The slot given back, or NOTHING. */
-  limiterForget(table: number, key: string): number;
-  limiterForgetPair(table: number, first: string, second: string): number;
-  limiterCount(table: number, key: string): number;
-  limiterCountPair(table: number, first: string, second: string): number;
-  limiterCountSlot(table: number, slot: number): number;
-
   indexNew(): number;
   indexFree(index: number): void;
   indexValues(index: number): number;
