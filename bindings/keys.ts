@@ -4,9 +4,9 @@
  *
  * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the keys;
  * - JS: a Map interns them and the core sees slots only. The default where the engine has no string functions (a hash costs
- *   240-300 ns there) and on Bun, where they are slower than its Map.
+ *   240-300 ns there) and on Bun, where they are slower than its Map. Also for tables made while the host gives no seed.
  */
-import { type Core, disposedExports, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
+import { type Core, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
 import { CapstanError, invalid, requireFunction, show } from './errors.ts';
 import { type Request, requestKey } from './request.ts';
 
@@ -23,7 +23,9 @@ export interface KeyTable<T> {
   intern(item: T): number;
   /** queueAdd and delayAdd of assembly/, by item. */
   add(item: T, now: number): number;
-  wait(item: T, at: number): number;
+  wait(item: T, at: number, how: number): number;
+  /** priorityAdd of assembly/, by item. */
+  addAt(item: T, priority: number, now: number, after: number, how: number): number;
   /** The core has given this slot back. */
   released(slot: number): void;
 }
@@ -54,12 +56,13 @@ export function textFunction<T>(key: KeyFunction<T> | undefined): KeyFunction<T>
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
 export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | undefined): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
+  const wasm = keyMode() === 'wasm' && core.seeded;
   if (isRequestKey(key)) {
-    const table = keyMode() === 'wasm' ? new WasmPairs(core, handle) : new JsPairs(core, handle);
+    const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
     return table as unknown as KeyTable<T>;
   }
   const text = textFunction(key);
-  return keyMode() === 'wasm' ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
+  return wasm ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
 }
 
 /** Any item of a queue without a key function. */
@@ -113,11 +116,6 @@ export function readRequest(item: Request): void {
   nameOf = name;
 }
 
-/** Stands for the keys of something that was disposed of. */
-export function disposedTable(what: string): KeyTable<unknown> {
-  return disposedExports(what) as unknown as KeyTable<unknown>;
-}
-
 class WasmTexts<T> implements KeyTable<T> {
   readonly #core: Core;
   readonly #handle: number;
@@ -133,8 +131,12 @@ class WasmTexts<T> implements KeyTable<T> {
     return this.#core.x.queueAdd(this.#handle, this.#text(item), now);
   }
 
-  wait(item: T, at: number): number {
-    return this.#core.x.delayAdd(this.#handle, this.#text(item), at);
+  wait(item: T, at: number, how: number): number {
+    return this.#core.x.delayAdd(this.#handle, this.#text(item), at, how);
+  }
+
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    return this.#core.x.priorityAdd(this.#handle, this.#text(item), priority, now, after, how);
   }
 
   find(item: T): number {
@@ -162,9 +164,14 @@ class WasmPairs implements KeyTable<Request> {
     return this.#core.x.queueAddPair(this.#handle, namespaceOf, nameOf, now);
   }
 
-  wait(item: Request, at: number): number {
+  wait(item: Request, at: number, how: number): number {
     readRequest(item);
-    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at);
+    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
+  }
+
+  addAt(item: Request, priority: number, now: number, after: number, how: number): number {
+    readRequest(item);
+    return this.#core.x.priorityAddPair(this.#handle, namespaceOf, nameOf, priority, now, after, how);
   }
 
   find(item: Request): number {
@@ -190,13 +197,20 @@ abstract class JsKeys<T> implements KeyTable<T> {
     this.#handle = handle;
   }
 
-  abstract find(item: T): number;
-  /** Remembers the slot of the item that find() was called with last. */
+  protected abstract lookUp(item: T): number;
+  /** Remembers the slot of the item that was looked up last. */
   protected abstract bind(slot: number): void;
   abstract released(slot: number): void;
 
+  /** What is not there is not asked of the core, so it asks whether there still is one: after a trap nothing may be answered. */
+  find(item: T): number {
+    const slot = this.lookUp(item);
+    if (slot === NOTHING) this.#core.x.memoryPages();
+    return slot;
+  }
+
   intern(item: T): number {
-    const known = this.find(item);
+    const known = this.lookUp(item);
     if (known !== NOTHING) return known;
     const slot = this.#core.x.keysSlotNew(this.#handle);
     if (slot >= 0) this.bind(slot);
@@ -208,10 +222,20 @@ abstract class JsKeys<T> implements KeyTable<T> {
     return slot < 0 ? slot : this.#core.x.queueAddSlot(this.#handle, slot, now);
   }
 
-  wait(item: T, at: number): number {
+  wait(item: T, at: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    const code = this.#core.x.delayAddSlot(this.#handle, slot, at);
+    return this.#orGiveBack(slot, this.#core.x.delayAddSlot(this.#handle, slot, at, how));
+  }
+
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    const slot = this.intern(item);
+    if (slot < 0) return slot;
+    return this.#orGiveBack(slot, this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how));
+  }
+
+  /** A slot that was taken for an add that found no memory. */
+  #orGiveBack(slot: number, code: number): number {
     if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0) this.#giveBack(slot);
     return code;
   }
@@ -233,7 +257,7 @@ class JsTexts<T> extends JsKeys<T> {
     this.#text = text;
   }
 
-  find(item: T): number {
+  protected lookUp(item: T): number {
     this.#last = this.#text(item);
     return this.#slots.get(this.#last) ?? NOTHING;
   }
@@ -254,7 +278,7 @@ class JsPairs extends JsKeys<Request> {
   readonly #namespaces = new Map<string, Map<string, number>>();
   readonly #keys: (Request | undefined)[] = []; // by slot; copies, as a caller may change its object
 
-  find(item: Request): number {
+  protected lookUp(item: Request): number {
     readRequest(item);
     return this.#namespaces.get(namespaceOf)?.get(nameOf) ?? NOTHING;
   }

@@ -131,11 +131,7 @@ export class ItemSlots<T> {
 
   /** Gives a slot back; its key is forgotten. */
   release(slot: number): void {
-    try {
-      this.#core.x.keysRelease(this.#holding.handle, slot);
-    } catch (cause) {
-      throw this.#core.trapped(cause);
-    }
+    this.#core.x.keysRelease(this.#holding.handle, slot);
     this.#table.released(slot);
     this.#words[2 * slot] = NEW;
     if (slot === this.#slot) this.#name = undefined;
@@ -184,8 +180,7 @@ export class ItemSlots<T> {
   }
 
   #refuse(): void {
-    const x = this.#exports === disposed ? disposed : this.#core.x;
-    x.keysUsed(this.#holding.handle);
+    (this.#exports === disposed ? disposed : this.#core.x).memoryPages();
   }
 
   #recall(name: string, slot: number): void {

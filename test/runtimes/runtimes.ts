@@ -1,0 +1,139 @@
+/** The runtimes: where each is found, which key table is the default there, and how the suite runs on it. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inBrowser } from './browser.ts';
+import { type Project, root } from './bundle.ts';
+import { RUNTIMES, type RuntimeName } from './identity.ts';
+import { onPath, type Program, suiteIn } from './launch.ts';
+import type { SuiteMessage, SuiteReport } from './report.ts';
+
+export const tools = join(root, 'tools/runtimes');
+const modules = join(tools, 'node_modules');
+
+/** For a suite that takes seconds, on a machine that is busy with others. */
+const LIMIT_MS = 120_000;
+
+export interface Runtime {
+  readonly name: RuntimeName;
+  /** The key table that is the default there. */
+  readonly keys: 'wasm' | 'js';
+  /** The program of hosts/ that it runs. */
+  readonly host: 'process' | 'page' | 'worker';
+  /** What to do where it is missing. */
+  readonly missing: string;
+  /** Path of its program. */
+  find(): string | undefined;
+  run(program: string, project: Project): Promise<SuiteReport>;
+}
+
+const platform = `${process.platform}-${process.arch}`;
+const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and there is none on PATH`;
+/** A program that tools/runtimes has installed, or else one on PATH: the suite asserts what it runs on. */
+const find = (path: string, name: string): string | undefined =>
+  existsSync(join(modules, path)) ? join(modules, path) : onPath(name);
+
+function inProcess(
+  name: RuntimeName,
+  keys: 'wasm' | 'js',
+  path: string,
+  flags: readonly string[],
+  env: Program['env'] = {},
+): Runtime {
+  return {
+    name,
+    keys,
+    host: 'process',
+    missing: fromNpm,
+    find: () => find(path, name.replace(/^node-.*/, 'node')),
+    run: (command, { folder }) =>
+      suiteIn({ command, args: [...flags, 'process.js', name, keys], cwd: folder, env }, LIMIT_MS),
+  };
+}
+
+/** The names of the package, as a page without a bundler has to be told them; taken from its manifest. */
+export function importMap({ installed }: Project): string {
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    exports: Record<string, string | { default: string }>;
+    imports: Record<string, { default: string }>;
+  };
+  const path = (target: string | { default: string }): string =>
+    `/node_modules/capstan/${(typeof target === 'string' ? target : target.default).slice(2)}`;
+  const entries = [
+    ...Object.entries(manifest.exports).map(([name, target]) => [`capstan${name.slice(1)}`, path(target)]),
+    ...Object.entries(manifest.imports).map(([name, target]) => [name, path(target)]),
+  ];
+  return JSON.stringify({ imports: Object.fromEntries(entries) });
+}
+
+/** Failures that the suite cannot report by itself, as it never ran or has lost them. */
+const REPORT_FAILURES = `
+  const fail = (what) => (error) => fetch('/report', { method: 'POST', body: JSON.stringify({ kind: 'failure',
+    message: what + ': ' + (error?.stack ?? error) }) });
+  addEventListener('unhandledrejection', ({ reason }) => fail('unhandled rejection')(reason));
+  addEventListener('error', ({ error }) => fail('uncaught error')(error));
+`;
+
+const chromium: Runtime = {
+  name: 'chromium',
+  keys: 'wasm',
+  host: 'page',
+  missing: 'install chromium so that it is on PATH, or set CHROMIUM to its path',
+  find: () => process.env.CHROMIUM || onPath('chromium', 'chromium-browser', 'google-chrome'),
+  async run(command, project) {
+    const html = `<!doctype html><script type="importmap">${importMap(project)}</script>
+      <script type="module">${REPORT_FAILURES} import('/page.js').catch(fail('the suite did not load'));</script>`;
+    const site = { folder: project.folder, html, query: { runtime: 'chromium', keys: chromium.keys } };
+    const message = JSON.parse(await inBrowser(command, site, LIMIT_MS)) as SuiteMessage;
+    if (message.kind === 'report') return message;
+    throw new Error(message.kind === 'failure' ? message.message : 'expected a report');
+  },
+};
+
+/** Compatibility date: of the days of this workerd. WeakRef and FinalizationRegistry are there from 2025-05-05. */
+const workerConfig = (runtime: Runtime): string => `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  v8Flags = ["--expose-gc"],
+  services = [(name = "suite", worker = (
+    compatibilityDate = "2025-05-05",
+    modules = [
+      (name = "worker.js", esModule = embed "worker.js"),
+      (name = "core.wasm", wasm = embed "node_modules/capstan/dist/core.wasm"),
+    ],
+    bindings = [(name = "RUNTIME", text = "${runtime.name}"), (name = "KEYS", text = "${runtime.keys}")],
+  ))],
+);
+`;
+
+const workerd: Runtime = {
+  name: 'workerd',
+  keys: 'js', // modules are compiled ahead of time, without the string functions of the engine
+  host: 'worker',
+  missing: fromNpm,
+  find: () => find(`@cloudflare/workerd-${platform.replace('x64', '64')}/bin/workerd`, 'workerd'),
+  run(command, { folder }) {
+    writeFileSync(join(folder, 'suite.capnp'), workerConfig(workerd));
+    return suiteIn({ command, args: ['test', 'suite.capnp'], cwd: folder }, LIMIT_MS);
+  },
+};
+
+const glibc = process.platform === 'linux' ? '-glibc' : '';
+const bunPlatform = platform.replace('arm64', 'aarch64');
+
+const all: readonly Runtime[] = [
+  ...(['node-22', 'node-24', 'node-26'] as const).map((name) =>
+    inProcess(name, 'wasm', `${name}-${platform}/bin/node`, ['--expose-gc']),
+  ),
+  inProcess('deno', 'wasm', `@deno/${platform}${glibc}/deno`, ['run', '--v8-flags=--expose-gc', '--no-prompt'], {
+    DENO_NO_UPDATE_CHECK: '1',
+  }),
+  inProcess('bun', 'js', `@oven/bun-${bunPlatform}/bin/bun`, []),
+  chromium,
+  workerd,
+];
+
+/** In the order of RUNTIMES. */
+export const runtimes: readonly Runtime[] = RUNTIMES.map((name) => {
+  const found = all.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no runtime ${name}`);
+  return found;
+});
