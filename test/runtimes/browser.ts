@@ -63,7 +63,7 @@ export async function inBrowser(chromium: string, site: Site, limitMs: number): 
   const server = createServer((request, response) => answer(site, request, response, reported));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const profile = mkdtempSync(join(tmpdir(), 'capstan-chromium-'));
+  const profile = mkdtempSync(join(tmpdir(), 'capstan-runtimes-chromium-'));
   const browser = launch({
     command: chromium,
     args: [
