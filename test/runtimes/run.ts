@@ -73,7 +73,9 @@ function carryOut(check: Check, given: Tools, required: boolean): Promise<Outcom
   return measured(check.name, async () => {
     const missing = check.needs.filter((name) => !given.runtimes.has(name));
     if (required && missing.length > 0) throw new Error(`not found: ${missing.join(', ')}`);
-    return { about: '', results: await check.run(given) };
+    const results = await check.run(given);
+    if (results.some(({ state }) => state !== 'skipped')) return { about: '', results };
+    return { about: '', results: [], skipped: `not found: ${missing.join(', ')}` };
   });
 }
 
@@ -127,12 +129,8 @@ async function main(args: readonly string[]): Promise<number> {
   console.log(`CAPSTAN_SEED=${seed}`);
 
   const project = installPackage();
-  let all: Outcome[];
-  try {
-    all = await runAll(project, found, wanted, required, seed);
-  } finally {
-    rmSync(project.folder, { recursive: true, force: true });
-  }
+  process.once('exit', () => rmSync(project.folder, { recursive: true, force: true, maxRetries: 5 }));
+  const all = await runAll(project, found, wanted, required, seed);
   console.log(describeOutcomes(all));
   if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(jsonReport(all)));
   const failed = all.filter(hasFailed).map(({ name }) => name);
@@ -140,4 +138,6 @@ async function main(args: readonly string[]): Promise<number> {
   return failed.length > 0 || all.every(({ skipped }) => skipped !== undefined) ? 1 : 0;
 }
 
+// Whoever stops this stops what it has started: that ends with the exit of the process, which a signal alone is not.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 process.exitCode = await main(process.argv.slice(2));

@@ -23,10 +23,14 @@ export interface Runtime {
 }
 
 const platform = `${process.platform}-${process.arch}`;
-const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and there is none on PATH`;
-/** A program that tools/runtimes has installed, or else one on PATH: the suite asserts what it runs on. */
-const find = (path: string, name: string): string | undefined =>
-  existsSync(join(modules, path)) ? join(modules, path) : onPath(name);
+const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and this machine has none`;
+/** A program that tools/runtimes has installed, or else one of the machine: the suite asserts what it runs on. */
+const find = (path: string, name: string): string | undefined => {
+  if (existsSync(join(modules, path))) return join(modules, path);
+  const [, major] = /^node-(\d+)$/.exec(name) ?? [];
+  if (major === undefined) return onPath(name);
+  return process.versions.node.startsWith(`${major}.`) ? process.execPath : undefined;
+};
 
 interface InProcess {
   readonly name: string;
@@ -43,7 +47,7 @@ function inProcess({ name, claims, path, flags, env = {} }: InProcess): Runtime 
     name,
     claims,
     missing: fromNpm,
-    find: () => find(path, claims.runtime.replace(/^node-.*/, 'node')),
+    find: () => find(path, claims.runtime),
     run: (command, { folder }) => suiteIn({ command, args, cwd: folder, env }, LIMIT_MS),
   };
 }
