@@ -5,17 +5,19 @@
 // so that the four children of an entry fill one cache line. Entries of equal time come out in the order in which they went
 // in (client-go leaves that to chance).
 //
-// A key's record says until when it waits and which entry says so: only that one is live. An earlier time for the same key
-// pushes a second entry and leaves the first one stale, to be dropped when it comes up or, once stale
+// A key's record says until when it waits and which entry says so: only that one is live. Another time for the same key
+// pushes a second entry and leaves the first one stale (a cancelled wait just leaves it), to be dropped when it comes up or, once stale
 // entries outnumber live ones, all at once. So entries never move in the middle of the heap, and no position has to be
 // written to a record at each step of a sift: those writes were random cache misses.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } from "./entry";
 import { internRead, readKey, readPair, release } from "./keys";
-import { markDirty } from "./queue";
+import { addDue, leaveWaiting } from "./priority";
+import { endWait, markDirty } from "./queue";
 import {
-  K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf, recordOf,
+  BACKOFF, K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_LEVELS, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf,
+  recordOf,
 } from "./record";
 
 const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
@@ -77,7 +79,11 @@ function removeFirst(queue: usize): void {
 @inline
 function isLive(queue: usize, entry: usize): bool {
   const record = recordOf(queue, load<u32>(entry, E_SLOT));
-  return (load<u32>(record, R_META) & WAITING) != 0 && load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE);
+  return (
+    (load<u32>(record, R_META) & WAITING) != 0 &&
+    load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE) &&
+    (load<u32>(queue, Q_LEVELS) == 0 || load<f64>(keyOf(queue, load<u32>(entry, E_SLOT)), K_AT) == load<f64>(entry, E_AT))
+  );
 }
 
 /** Drops all stale entries and orders the rest again; they keep their times and sequence. */
@@ -94,7 +100,7 @@ function compact(queue: usize): void {
 }
 
 /** Room for one more entry. */
-function entryReady(queue: usize): bool {
+export function entryReady(queue: usize): bool {
   let size = load<u32>(queue, Q_HEAP_SIZE);
   const capacity = load<u32>(queue, Q_HEAP_CAPACITY);
   if (size < capacity) return true;
@@ -117,46 +123,62 @@ function entryReady(queue: usize): bool {
   return true;
 }
 
-/** The earlier time wins. The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
+// What a second time for a waiting key does, and beside it: the wait is a back-off.
+export const KEEP_EARLIEST: u32 = 0; // client-go's way
+export const KEEP_LATEST: u32 = 1; // else the new time replaces the old one
+export const MODE: u32 = 3;
+export const IS_BACKOFF: u32 = 4;
+
+/** The entry that says from now on until when a key waits. There is room for it. */
 @inline
-function wait(queue: usize, slot: u32, at: f64): i32 {
+export function pushEntry(queue: usize, slot: u32, at: f64, sequence: u32): void {
+  store<f64>(keyOf(queue, slot), at, K_AT);
+  store<u32>(recordOf(queue, slot), sequence, R_SEQUENCE);
+  const size = load<u32>(queue, Q_HEAP_SIZE);
+  store<u32>(queue, size + 1, Q_HEAP_SIZE);
+  siftUp(entries(queue), size, at, slot, sequence);
+}
+
+/** The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
+@inline
+function wait(queue: usize, slot: u32, at: f64, how: u32): i32 {
   const record = recordOf(queue, slot);
   const key = keyOf(queue, slot);
   const meta = load<u32>(record, R_META);
+  const backoff = how & IS_BACKOFF ? BACKOFF : 0;
   if (meta & WAITING) {
-    if (at >= load<f64>(key, K_AT)) return NOTHING;
+    const old = load<f64>(key, K_AT);
+    if (backoff) store<u32>(record, meta | BACKOFF, R_META);
+    const mode = how & MODE;
+    if (at == old || (mode == KEEP_EARLIEST && at > old) || (mode == KEEP_LATEST && at < old)) return NOTHING;
   } else {
-    store<u32>(record, meta | WAITING, R_META);
+    store<u32>(record, meta | WAITING | backoff, R_META);
     store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
   }
-  store<f64>(key, at, K_AT);
-  const size = load<u32>(queue, Q_HEAP_SIZE);
   const sequence = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
   store<u32>(queue, sequence, Q_HEAP_SEQUENCE);
-  store<u32>(record, sequence, R_SEQUENCE);
-  store<u32>(queue, size + 1, Q_HEAP_SIZE);
-  siftUp(entries(queue), size, at, slot, sequence);
+  pushEntry(queue, slot, at, sequence);
   return meta & STATE ? NOTHING : slot;
 }
 
 @inline
-function addRead(queue: usize, at: f64): i32 {
+function addRead(queue: usize, at: f64, how: u32): i32 {
   if (!entryReady(queue)) return NO_MEMORY;
   const slot = internRead(queue);
-  return slot < 0 ? slot : wait(queue, slot, at);
+  return slot < 0 ? slot : wait(queue, slot, at, how);
 }
 
-export function delayAdd(queue: usize, key: externref, at: f64): i32 {
-  return readKey(queue, key) ? addRead(queue, at) : NO_MEMORY;
+export function delayAdd(queue: usize, key: externref, at: f64, how: u32): i32 {
+  return readKey(queue, key) ? addRead(queue, at, how) : NO_MEMORY;
 }
 
-export function delayAddPair(queue: usize, first: externref, second: externref, at: f64): i32 {
-  return readPair(queue, first, second) ? addRead(queue, at) : NO_MEMORY;
+export function delayAddPair(queue: usize, first: externref, second: externref, at: f64, how: u32): i32 {
+  return readPair(queue, first, second) ? addRead(queue, at, how) : NO_MEMORY;
 }
 
 /** For a slot that the host found by itself. */
-export function delayAddSlot(queue: usize, slot: u32, at: f64): i32 {
-  return entryReady(queue) ? wait(queue, slot, at) : NO_MEMORY;
+export function delayAddSlot(queue: usize, slot: u32, at: f64, how: u32): i32 {
+  return entryReady(queue) ? wait(queue, slot, at, how) : NO_MEMORY;
 }
 
 /** When the first wait ends, +Infinity when nothing waits. */
@@ -169,13 +191,12 @@ export function delayNext(queue: usize): f64 {
   return Infinity;
 }
 
+/** Ends a wait that is due and adds the key to the queue. */
 @inline
-function endWait(queue: usize, slot: u32): u32 {
-  const record = recordOf(queue, slot);
-  const meta = load<u32>(record, R_META) & ~WAITING;
-  store<u32>(record, meta, R_META);
-  store<u32>(queue, load<u32>(queue, Q_WAITING) - 1, Q_WAITING);
-  return meta & STATE;
+function fire(queue: usize, slot: u32, now: f64): void {
+  endWait(queue, recordOf(queue, slot));
+  if (load<u32>(queue, Q_LEVELS) != 0) addDue(queue, slot, now);
+  else markDirty(queue, slot, now);
 }
 
 const FEW: u32 = 64; // so many due keys are taken off the heap one by one before the rest is looked at
@@ -220,8 +241,7 @@ function advanceMany(queue: usize, now: f64): u32 {
     store<u64>(queue, load<u64>(recordOf(queue, load<u32>(ahead, E_SLOT))), Q_TOUCHED);
     if (!isLive(queue, entry)) continue;
     const slot = load<u32>(entry, E_SLOT);
-    endWait(queue, slot);
-    markDirty(queue, slot, now);
+    fire(queue, slot, now);
     count++;
   }
   blockFree(taken, bytes);
@@ -237,14 +257,22 @@ export function delayAdvance(queue: usize, now: f64): u32 {
     if (load<u32>(queue, Q_HEAP_SIZE) == 0 || delayNext(queue) > now) break;
     const slot = load<u32>(entries(queue), E_SLOT);
     removeFirst(queue);
-    endWait(queue, slot);
-    markDirty(queue, slot, now);
+    fire(queue, slot, now);
     count++;
   }
   return count;
 }
 
-/** Added to the slot that delayPop answers: the key is otherwise idle, and its slot has been given back. */
+/** Adds the first key whose wait has ended: its slot, or NOTHING. */
+export function delayFire(queue: usize, now: f64): i32 {
+  if (!(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
+  const slot = load<u32>(entries(queue), E_SLOT);
+  removeFirst(queue);
+  fire(queue, slot, now);
+  return slot;
+}
+
+/** Added to the slot that delayPop and delayCancel answer: the key is otherwise idle, and its slot has been given back. */
 export const POP_RELEASED: i32 = 0x40000000;
 
 /** Ends the first wait that is due, for hosts that add the key themselves: its slot, or NOTHING. +Infinity ends any wait. */
@@ -252,9 +280,25 @@ export function delayPop(queue: usize, now: f64): i32 {
   if (load<u32>(queue, Q_HEAP_SIZE) == 0 || !(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
   const slot = load<u32>(entries(queue), E_SLOT);
   removeFirst(queue);
-  if (endWait(queue, slot) != 0) return slot;
+  return forgetWait(queue, slot);
+}
+
+@inline
+function forgetWait(queue: usize, slot: u32): i32 {
+  if (load<u32>(queue, Q_LEVELS) != 0) leaveWaiting(queue, slot);
+  if ((endWait(queue, recordOf(queue, slot)) & STATE) != 0) return slot;
   release(queue, slot);
   return slot | POP_RELEASED;
+}
+
+/** Takes a delayed add back: the slot, or NOTHING when its key does not wait. */
+export function delayCancel(queue: usize, slot: u32): i32 {
+  return (load<u32>(recordOf(queue, slot), R_META) & WAITING) == 0 ? NOTHING : forgetWait(queue, slot);
+}
+
+/** When the wait of a slot ends; only while it waits. */
+export function delayUntil(queue: usize, slot: u32): f64 {
+  return load<f64>(keyOf(queue, slot), K_AT);
 }
 
 export function delayWaiting(queue: usize): u32 {

@@ -9,13 +9,21 @@ export function abortTrap(): void {
   unreachable();
 }
 
-export { memoryLimit, memoryPages } from "./memory";
+export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export { keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed } from "./keys";
 export {
-  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot,
+  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
   queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
 } from "./queue";
-export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayWaiting } from "./delay";
+export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayFire, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
+export {
+  priorityNew, priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom, priorityOf,
+  levelsSurvey, levelPriority, levelDepth, levelLongest,
+} from "./priority";
+export {
+  slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsEver, slotsBusy,
+  slotAdded, slotStarted,
+} from "./slots";
 export {
   limiterFail, limiterFailPair, limiterFailSlot, limiterForget, limiterForgetPair, limiterCount,
   limiterCountPair, limiterCountSlot,

@@ -12,7 +12,7 @@
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
-  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, FORM, GENERATION, HEADER_BYTES, INLINE_BYTES, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
+  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, HEADER_BYTES, INLINE_BYTES, ISSUED, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
   K_EXTERNAL_UNITS, K_FORM, K_KEY, NO_MEMORY, NOTHING, Q_TIMES, R_HASH, R_LINK, R_META, SPLIT_SHIFT, T_BUCKETS, T_CHUNKS, T_DIR,
   T_DIR_SIZE, T_FREE, T_MASK, T_SECRET, T_SEED, T_SLOTS, T_USED, TIME_CHUNK_BYTES, WIDE, keyOf, recordOf,
 } from "./record";
@@ -33,7 +33,7 @@ let keyHash: u32 = 0;
 let keyUnits: u32 = 0;
 let keySplit: u32 = 0;
 let keyBytes: u32 = 0;
-let keyForm: u32 = 0; // without the generation
+let keyForm: u32 = 0;
 
 let instanceSeed: u64 = 0x9e3779b97f4a7c15;
 let instanceSecret: u64 = 0xd6e8feb86659fd93;
@@ -201,7 +201,7 @@ function copyKey(to: usize): void {
 
 @inline
 function isKey(key: usize): bool {
-  if ((load<u32>(key, K_FORM) & FORM) != keyForm) return false;
+  if (load<u32>(key, K_FORM) != keyForm) return false;
   if (keyForm & EXTERNAL) {
     return (
       load<u32>(key, K_EXTERNAL_UNITS) == keyUnits &&
@@ -318,7 +318,7 @@ function slotReady(table: usize): bool {
   );
 }
 
-/** Takes a slot for a key of this form; slotReady has been asked. The rest of meta is 0 by now. */
+/** Takes a slot for a key of this form; slotReady has been asked. Of meta only the generation is left by now. */
 @inline
 function takeSlot(table: usize, meta: u32, form: u32): u32 {
   let slot: u32;
@@ -333,8 +333,9 @@ function takeSlot(table: usize, meta: u32, form: u32): u32 {
   }
   const key = keyOf(table, slot);
   store<u64>(key, 0, K_AT);
-  store<u32>(key, ((load<u32>(key, K_FORM) & ~FORM) + GENERATION) | form, K_FORM);
-  store<u32>(recordOf(table, slot), meta, R_META);
+  store<u32>(key, form, K_FORM);
+  const record = recordOf(table, slot);
+  store<u32>(record, load<u32>(record, R_META) | meta, R_META);
   return slot;
 }
 
@@ -411,7 +412,7 @@ export function release(table: usize, slot: u32): void {
     removeBucket(table, load<u32>(record, R_HASH), slot);
     if (meta & EXTERNAL) freeExternal(keyOf(table, slot));
   }
-  store<u32>(record, 0, R_META);
+  store<u32>(record, (meta & ISSUED ? meta + GENERATION : meta) & GENERATIONS, R_META);
   store<u32>(record, load<u32>(table, T_FREE), R_LINK);
   store<u32>(table, slot + 1, T_FREE);
   store<u32>(table, load<u32>(table, T_USED) - 1, T_USED);

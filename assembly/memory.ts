@@ -16,6 +16,12 @@ let freeClasses: u32 = 0; // bit c: class c has a free block
 let top: usize = (__heap_base + 63) & ~63; // first byte never handed out
 let pageLimit: u32 = 65535; // one page short of 4 GiB, so that no address wraps
 
+// For tests that refuse the k-th block for every k. While they count, `largest` is 0: every request leaves the usual path, which
+// pays nothing for that.
+const LARGEST: u32 = 0x80000000;
+let largest: u32 = LARGEST;
+let granted: u32 = 0; // requests that are still granted while counting
+
 @inline
 function classOf(size: u32): u32 {
   return size <= 64 ? 0 : 32 - clz(size - 1) - SMALLEST_SHIFT;
@@ -43,9 +49,15 @@ function popFree(blockClass: u32): usize {
   return block;
 }
 
+function isGranted(size: u32): bool {
+  if (size > LARGEST || granted == 0) return false;
+  granted--;
+  return true;
+}
+
 /** A block of at least `size` bytes with arbitrary content, or 0 when there is no memory. */
 export function blockAlloc(size: u32): usize {
-  if (size > 0x80000000) return 0;
+  if (size > largest && !isGranted(size)) return 0;
   const wanted = classOf(size);
   const usable = freeClasses & (<u32>0xffffffff << wanted);
   if (usable != 0) {
@@ -79,6 +91,17 @@ export function blockFree(block: usize, size: u32): void {
 /** Sets how many pages of 64 KiB the instance may have. */
 export function memoryLimit(pages: u32): void {
   pageLimit = min(pages, 65535);
+}
+
+/**
+ * Grants `blocks` more requests and refuses all that follow, as if memory could not grow and nothing were free; -1: refuses none any
+ * more. Answers how many of the requests granted last are left.
+ */
+export function memoryGrant(blocks: i32): u32 {
+  const left = granted;
+  largest = blocks < 0 ? LARGEST : 0;
+  granted = max(blocks, 0);
+  return left;
 }
 
 export function memoryPages(): u32 {

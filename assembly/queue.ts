@@ -5,6 +5,7 @@
 //   (unless the host keeps an order of its own: then it is in the host's);
 // - a key that is PROCESSING is in no list: done() puts it back if it has become DIRTY meanwhile;
 // - a key with no state bit has no slot.
+// The ready keys of a priority queue stand in levels instead (priority.ts): its list is always empty.
 //
 // done() and the firing of delays never need memory: the list is made of the records.
 //
@@ -13,9 +14,12 @@
 
 import { blockAlloc, blockFree } from "./memory";
 import { internRead, keysFree, keysNew, peekBucket, readKey, readPair, release, timeColumn } from "./keys";
+import { levelsFree } from "./levels";
+import { addPlain, backInLine, takeByLevel } from "./priority";
 import {
-  DIRTY, M_ADDED, M_AFTER, M_BEFORE, M_STARTED, NO_MEMORY, NOTHING, PROCESSING, Q_DIRTY, Q_HEAD, Q_HEAP, Q_HOST_ORDER, Q_HEAP_CAPACITY, Q_LEN,
-  Q_LONGEST, Q_NEWEST, Q_PROCESSING, Q_STATS, Q_TAIL, Q_TOUCHED, R_LINK, R_META, STATE, WAITING, recordOf, timesOf,
+  ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, LISTED, M_ADDED, M_AFTER, M_BEFORE, M_STARTED, NO_MEMORY, NOTHING, PINNED, PROCESSING,
+  Q_DIRTY, Q_HEAD, Q_HEAP, Q_HOST_ORDER, Q_HEAP_CAPACITY, Q_LEN, Q_LEVELS, Q_LONGEST, Q_NEWEST, Q_PROCESSING, Q_RULES, Q_STATS, Q_TAIL, Q_TOUCHED, Q_WAITING, R_LINK, R_META,
+  STATE, WAITING, recordOf, timesOf,
 } from "./record";
 
 /** Added to the slot that an add answers: the key is being processed, so it is not ready yet. */
@@ -53,6 +57,8 @@ export function queueFree(queue: usize): void {
   if (stats != 0) blockFree(stats, STATS_BYTES);
   const heap = <usize>load<u32>(queue, Q_HEAP);
   if (heap != 0) blockFree(heap, (load<u32>(queue, Q_HEAP_CAPACITY) << 4) + 64);
+  const levels = <usize>load<u32>(queue, Q_LEVELS);
+  if (levels != 0) levelsFree(levels);
   keysFree(queue);
 }
 
@@ -66,7 +72,11 @@ function observe(histogram: usize, seconds: f64): void {
 
 @inline
 function pushReady(queue: usize, slot: u32, record: usize): void {
-  if (load<u32>(queue, Q_HOST_ORDER) != 0) return;
+  const order = load<u32>(queue, Q_HOST_ORDER);
+  if (order != LISTED) {
+    if (order == BY_LEVEL) backInLine(queue, slot);
+    return;
+  }
   store<u32>(record, 0, R_LINK);
   const tail = load<u32>(queue, Q_TAIL);
   if (tail == 0) store<u32>(queue, slot + 1, Q_HEAD);
@@ -75,11 +85,30 @@ function pushReady(queue: usize, slot: u32, record: usize): void {
   store<u32>(queue, load<u32>(queue, Q_LEN) + 1, Q_LEN);
 }
 
-/** Makes a slot's key dirty. NOTHING: it was; else the slot, with NOT_READY when done() will queue it. */
+/** Ends a wait, for keys that stay in the queue. The heap's entry is stale from here on. */
+@inline
+export function endWait(queue: usize, record: usize): u32 {
+  const meta = load<u32>(record, R_META) & ~(WAITING | BACKOFF);
+  store<u32>(record, meta, R_META);
+  store<u32>(queue, load<u32>(queue, Q_WAITING) - 1, Q_WAITING);
+  return meta;
+}
+
+/** Makes a slot's key dirty. NOTHING: it was, or is left to its back-off; else the slot, with NOT_READY when done() will queue it. */
 @inline
 export function markDirty(queue: usize, slot: u32, now: f64): i32 {
-  const record = recordOf(queue, slot);
-  const meta = load<u32>(record, R_META);
+  return load<u32>(queue, Q_LEVELS) != 0 ? addPlain(queue, slot, now) : markRecord(queue, slot, recordOf(queue, slot), now);
+}
+
+/** Of a queue without levels. */
+@inline
+export function markRecord(queue: usize, slot: u32, record: usize, now: f64): i32 {
+  let meta = load<u32>(record, R_META);
+  if (meta & WAITING) {
+    const rules = load<u32>(queue, Q_RULES);
+    if (rules & ADD_KEEPS_BACKOFF && meta & BACKOFF) return NOTHING;
+    if (rules & ADD_ENDS_WAIT) meta = endWait(queue, record);
+  }
   if (meta & DIRTY) return NOTHING;
   store<u32>(record, meta | DIRTY, R_META);
   store<u32>(queue, load<u32>(queue, Q_DIRTY) + 1, Q_DIRTY);
@@ -139,7 +168,7 @@ function endTimes(queue: usize, slot: u32, now: f64): void {
 }
 
 @inline
-function startProcessing(queue: usize, slot: u32, record: usize, now: f64): void {
+export function startProcessing(queue: usize, slot: u32, record: usize, now: f64): void {
   store<u32>(record, (load<u32>(record, R_META) & ~DIRTY) | PROCESSING, R_META);
   store<u32>(queue, load<u32>(queue, Q_PROCESSING) + 1, Q_PROCESSING);
   store<u32>(queue, load<u32>(queue, Q_DIRTY) - 1, Q_DIRTY);
@@ -152,14 +181,16 @@ function startProcessing(queue: usize, slot: u32, record: usize, now: f64): void
  * each other and with the host's code. WebAssembly has no prefetch, so the loads end in a word that nobody reads.
  */
 @inline
-function touchAhead(queue: usize, record: usize, next: u32): void {
-  store<u64>(queue, peekBucket(queue, record) ^ (next != 0 ? load<u64>(recordOf(queue, next - 1)) : 0), Q_TOUCHED);
+export function touchAhead(queue: usize, record: usize, next: u32): void {
+  const bucket = load<u32>(record, R_META) & PINNED ? 0 : peekBucket(queue, record); // a pinned key keeps its bucket
+  store<u64>(queue, bucket ^ (next != 0 ? load<u64>(recordOf(queue, next - 1)) : 0), Q_TOUCHED);
 }
 
 /** Hands out the first ready key: its slot, or NOTHING. */
-export function queueGet(queue: usize, now: f64): i32 {
+@inline
+export function takeFirst(queue: usize, now: f64): i32 {
   const head = load<u32>(queue, Q_HEAD);
-  if (head == 0) return NOTHING;
+  if (head == 0) return load<u32>(queue, Q_LEVELS) == 0 ? NOTHING : takeByLevel(queue, now);
   const slot = head - 1;
   const record = recordOf(queue, slot);
   const next = load<u32>(record, R_LINK);
@@ -169,6 +200,10 @@ export function queueGet(queue: usize, now: f64): i32 {
   touchAhead(queue, record, next);
   startProcessing(queue, slot, record, now);
   return slot;
+}
+
+export function queueGet(queue: usize, now: f64): i32 {
+  return takeFirst(queue, now);
 }
 
 /** Hands out the key that the host's order has chosen. False: that key is not ready. */
@@ -181,13 +216,13 @@ export function queueTake(queue: usize, slot: u32, now: f64): bool {
 
 /** What became of a done: */
 export const DONE_UNKNOWN: i32 = 0; // the key was not being processed; nothing happened
-export const DONE_KEPT: i32 = 1; // done; the key waits for a delay and keeps its slot
+export const DONE_KEPT: i32 = 1; // done; the key waits for a delay or is pinned, and keeps its slot
 export const DONE_REQUEUED: i32 = 2; // done and, as it was dirty, ready again
 export const DONE_RELEASED: i32 = 3; // done; the slot was given back
 
 /** Ends the processing of a slot. */
-export function queueDoneSlot(queue: usize, slot: u32, now: f64): i32 {
-  const record = recordOf(queue, slot);
+@inline
+export function endProcessing(queue: usize, slot: u32, record: usize, now: f64): i32 {
   const meta = load<u32>(record, R_META);
   if ((meta & PROCESSING) == 0) return DONE_UNKNOWN;
   store<u32>(record, meta & ~PROCESSING, R_META);
@@ -197,9 +232,18 @@ export function queueDoneSlot(queue: usize, slot: u32, now: f64): i32 {
     pushReady(queue, slot, record);
     return DONE_REQUEUED;
   }
-  if (meta & WAITING) return DONE_KEPT;
+  if (meta & (WAITING | PINNED)) return DONE_KEPT;
   release(queue, slot);
   return DONE_RELEASED;
+}
+
+export function queueDoneSlot(queue: usize, slot: u32, now: f64): i32 {
+  return endProcessing(queue, slot, recordOf(queue, slot), now);
+}
+
+/** Sets what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF. */
+export function queueRules(queue: usize, rules: u32): void {
+  store<u32>(queue, rules, Q_RULES);
 }
 
 /** The state bits of a slot, 0 when it is free. */
@@ -207,8 +251,9 @@ export function queueState(queue: usize, slot: u32): u32 {
   return load<u32>(recordOf(queue, slot), R_META) & STATE;
 }
 
+/** What is ready; in a priority queue, as in controller-runtime, also what will be when it is done. */
 export function queueLen(queue: usize): u32 {
-  return load<u32>(queue, Q_LEN);
+  return load<u32>(queue, Q_LEVELS) == 0 ? load<u32>(queue, Q_LEN) : load<u32>(queue, Q_DIRTY);
 }
 
 export function queueProcessing(queue: usize): u32 {

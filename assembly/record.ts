@@ -43,7 +43,14 @@ export const Q_TIMES: usize = 92; // u32 directory of time chunks; 0: the queue 
 export const Q_STATS: usize = 96; // u32 block of f64 counters; 0: the queue is not timed
 export const Q_NEWEST: usize = 100; // slot + 1 that was handed out last (timed queues)
 export const Q_TOUCHED: usize = 112; // u64 that nobody reads, see touchAhead in queue.ts
-export const Q_HOST_ORDER: usize = 104; // u32, 1: the host keeps the order, the ready list stays empty
+export const Q_HOST_ORDER: usize = 104; // u32: who keeps the order of what is ready
+export const Q_RULES: usize = 108; // u32: what an add does to a wait of the same key, see below
+export const Q_LEVELS: usize = 120; // u32 block of the levels of a priority queue; 0: the queue is none
+
+// Values of Q_HOST_ORDER. Unless it is LISTED the ready list stays empty.
+export const LISTED: u32 = 0; // the queue: one list
+export const BY_HOST: u32 = 1;
+export const BY_LEVEL: u32 = 2; // levels.ts
 
 export const CHUNK_SHIFT: u32 = 8; // 256 records
 export const STATES_BYTES: u32 = 16 << 8;
@@ -55,19 +62,31 @@ export const TIME_CHUNK_BYTES: u32 = 32 << 8;
 export const R_HASH: usize = 0; // u32
 export const R_META: usize = 4; // u32: state, and what giving the slot back has to undo
 export const R_LINK: usize = 8; // u32 slot + 1: next in the ready list, or next free slot
-export const R_SEQUENCE: usize = 12; // u32: of the entry in the delay heap that is live while WAITING
+export const R_SEQUENCE: usize = 12; // u32: of the entry in the delay heap that is live while WAITING; in priority queues also the place in line while DIRTY
 
 // meta, bits 0-7: the state. No bit set: the slot is given back (queues).
 export const DIRTY: u32 = 1; // to be handed out
 export const PROCESSING: u32 = 2; // handed out, not done
 export const WAITING: u32 = 4; // has a live entry in the delay heap
 export const MARKED: u32 = 8; // an index value named in the set that is being put together; never set between calls
+export const PINNED: u32 = 16; // keeps its slot although it is idle: the host holds on to the slot
+export const BACKOFF: u32 = 32; // only with WAITING: the wait is a back-off, or a back-off has joined it
+export const LATE: u32 = 64; // in the tree of its level, not in its list (levels.ts)
 export const STATE: u32 = 0xff;
 export const KEYED: u32 = 1 << 8; // the table holds the key and a bucket points here; else the key is the host's affair
 export const EXTERNAL: u32 = 1 << 9; // the key is longer than INLINE_BYTES: in a block of its own (in meta and in form)
+export const ISSUED: u32 = 1 << 10; // the host has been given a slot with a generation: count it when the slot is given back
+// A slot for the host is these upper bits of meta with the slot number below: it is stale when they differ.
+export const GENERATION: u32 = 1 << 22; // bits 22-31, kept while the slot is free
+export const GENERATIONS: u32 = 0xffc00000;
+
+// Q_RULES. 0 is client-go's way: an add and a wait of one key know nothing of each other.
+export const ADD_ENDS_WAIT: u32 = 1;
+export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that runs
 
 // The key column; its first 8 bytes are 0 when the slot is taken
 export const K_AT: usize = 0; // f64 ms: when WAITING ends
+export const K_PARENT: usize = 0; // u32 slot + 1: above it in the tree, while LATE (a key of a priority queue never is while WAITING)
 export const K_FAILURES: usize = 0; // u32 (limiter tables)
 export const K_SET: usize = 0; // u32 block of the set of an index value
 export const K_SET_COUNT: usize = 4; // u32
@@ -81,14 +100,14 @@ export const K_EXTERNAL_SPLIT: usize = 20;
 // form: how the key is kept. Bits 0-7: length of an inline key in code units; 10-17: length of its first part.
 export const SPLIT_SHIFT: u32 = 10;
 export const WIDE: u32 = 1 << 8; // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
-export const FORM: u32 = 0x3ffff;
-export const GENERATION: u32 = 1 << 18; // bits 18-31 count how often the slot was taken
 
-// Times of a slot in timed queues, 32 B
+// Times of a slot in timed queues, and its level in priority queues, 32 B
 export const M_ADDED: usize = 0; // f64: when it became DIRTY
 export const M_STARTED: usize = 8; // f64: when it was handed out
 export const M_BEFORE: usize = 16; // u32 slot + 1: handed out just before this one and still being processed
 export const M_AFTER: usize = 20; // u32 slot + 1
+export const M_PRIORITY: usize = 24; // i32: of the level it was queued in last
+export const M_PREVIOUS: usize = 28; // u32 slot + 1: before it in the list of its level; right below it in the tree while LATE
 
 /** The state of a slot. */
 @inline
@@ -120,3 +139,4 @@ export function timesOf(table: usize, slot: u32): usize {
 // What a call answers instead of a slot.
 export const NOTHING: i32 = -1;
 export const NO_MEMORY: i32 = -2; // nothing was changed
+export const STALE: i32 = -3; // the slot has been given back since the host got it

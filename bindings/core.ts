@@ -4,6 +4,7 @@
  *
  * - Views of the memory are made in one place: a growing memory detaches the old buffer.
  * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then on every call throws.
+ *   Whatever an export throws goes through `trapped`: of the few on the hot path by their callers, of all others here.
  *   Other instances (each informer cache has its own) go on, and whoever asks for the shared one gets a new one.
  */
 import { compileCore } from '#core-module';
@@ -14,17 +15,38 @@ export const NOTHING = -1;
 export const NO_MEMORY = -2;
 /** Beside a slot from queueAdd: not ready, as the key is being processed. From delayPop: the slot was given back. */
 export const SLOT_FLAG = 0x40000000;
+/** Beside a slot from priorityAdd: the key waits; the key was ready and has a higher priority now. */
+export const WAITS_FLAG = 0x20000000;
+export const RAISED_FLAG = 0x10000000;
 /** What queueDoneSlot answers (assembly/queue.ts). */
 export const DONE_UNKNOWN = 0;
+export const DONE_KEPT = 1;
 export const DONE_REQUEUED = 2;
 export const DONE_RELEASED = 3;
-/** A state bit of queueState (assembly/record.ts). */
+/** The host's slot is another key's by now. */
+export const STALE = -3;
+/** State bits of queueState (assembly/record.ts). */
+export const STATE_DIRTY = 1;
 export const STATE_PROCESSING = 2;
+export const STATE_WAITING = 4;
+export const STATE_PINNED = 16;
+export const STATE_BUSY = STATE_DIRTY | STATE_PROCESSING | STATE_WAITING;
+/** For queueRules. */
+export const ADD_ENDS_WAIT = 1;
+export const ADD_KEEPS_BACKOFF = 2;
+/** How delayAdd treats a wait that is there (assembly/delay.ts), and the bit beside it that says: a back-off. */
+export const WAIT_MODES = { earliest: 0, latest: 1, replace: 2 } as const;
+export const WAIT_IS_BACKOFF = 4;
+/** Slots of a queue from here on have no number for the host (assembly/slots.ts); in a slot, the number is the low bits. */
+export const SLOT_LIMIT = 2 ** 22 - 8;
+export const SLOT_NUMBER = 2 ** 22 - 1;
 
 /** Exports of assembly/index.ts. Handles come first and are never 0; slots are dense numbers from 0; times are milliseconds. */
 export interface CoreExports {
   readonly memory: WebAssembly.Memory;
   memoryLimit(pages: number): void;
+  /** For tests: so many blocks are granted yet, then none; -1: all. Answers how many were left. */
+  memoryGrant(blocks: number): number;
   memoryPages(): number;
 
   keysSeed(a: number, b: number, c: number, d: number): void;
@@ -48,6 +70,7 @@ export interface CoreExports {
   queueGet(queue: number, now: number): number;
   queueTake(queue: number, slot: number, now: number): number;
   queueDoneSlot(queue: number, slot: number, now: number): number;
+  queueRules(queue: number, rules: number): void;
   queueState(queue: number, slot: number): number;
   queueLen(queue: number): number;
   queueProcessing(queue: number): number;
@@ -60,13 +83,64 @@ export interface CoreExports {
   queueLongest(queue: number, now: number): number;
 
   /** NOTHING: the key had a slot with its item; NO_MEMORY; else the new slot to store the item at. */
-  delayAdd(queue: number, key: string, at: number): number;
-  delayAddPair(queue: number, first: string, second: string, at: number): number;
-  delayAddSlot(queue: number, slot: number, at: number): number;
+  delayAdd(queue: number, key: string, at: number, how: number): number;
+  delayAddPair(queue: number, first: string, second: string, at: number, how: number): number;
+  delayAddSlot(queue: number, slot: number, at: number, how: number): number;
   delayNext(queue: number): number;
   delayAdvance(queue: number, now: number): number;
+  /** delayAdvance one by one: the slot, or NOTHING. */
+  delayFire(queue: number, now: number): number;
   delayPop(queue: number, now: number): number;
+  delayCancel(queue: number, slot: number): number;
+  delayUntil(queue: number, slot: number): number;
   delayWaiting(queue: number): number;
+
+  /** A queue with levels. everyMs 0: priorities do not age. 0: no memory. */
+  priorityNew(timed: boolean, everyMs: number): number;
+  /** NOTHING: ready already; NO_MEMORY; else the slot, with SLOT_FLAG as from queueAdd, WAITS_FLAG or RAISED_FLAG. */
+  priorityAdd(queue: number, key: string, priority: number, now: number, after: number, how: number): number;
+  priorityAddPair(
+    queue: number,
+    first: string,
+    second: string,
+    priority: number,
+    now: number,
+    after: number,
+    how: number,
+  ): number;
+  priorityAddSlot(queue: number, slot: number, priority: number, now: number, after: number, how: number): number;
+  /** Nothing is handed out any more. */
+  priorityClose(queue: number): void;
+  /** Of the key that a priority queue handed out last; before the raise that was answered last; of a slot. */
+  priorityTaken(): number;
+  priorityRaisedFrom(): number;
+  priorityOf(queue: number, slot: number): number;
+  /** How many levels there are, lowest first; levelLongest is as of then. */
+  levelsSurvey(queue: number): number;
+  levelPriority(queue: number, index: number): number;
+  levelDepth(queue: number, index: number): number;
+  levelLongest(queue: number, index: number, now: number): number;
+
+  /** The host's slots: int32 with a generation. The address of the block that batches are passed in, or 0. */
+  slotsBlock(count: number): number;
+  slotIssue(queue: number, slot: number): number;
+  slotPin(queue: number, slot: number): number;
+  /** 0 kept, 1 the slot was given back, STALE. */
+  slotUnpin(queue: number, slot: number): number;
+  slotNumber(queue: number, slot: number): number;
+  slotAdd(queue: number, slot: number, now: number): number;
+  slotGet(queue: number, now: number): number;
+  slotDone(queue: number, slot: number, now: number): number;
+  slotsFresh(queue: number, count: number): number;
+  slotsAdd(queue: number, count: number, now: number): number;
+  slotsGet(queue: number, most: number, now: number): number;
+  slotsDone(queue: number, count: number, now: number): number;
+  slotsRequeued(): number;
+  /** From here on slots are plain numbers again. */
+  slotsEver(queue: number): number;
+  slotsBusy(queue: number, from: number): number;
+  slotAdded(queue: number, slot: number): number;
+  slotStarted(queue: number, slot: number): number;
 
   /** The count before, or NO_MEMORY. */
   limiterFail(table: number, key: string): number;
@@ -103,6 +177,66 @@ function throwing(error: () => CapstanError): CoreExports {
     throw error();
   };
   return new Proxy({} as CoreExports, { get: () => thrower });
+}
+
+/**
+ * Exports of the hot path, which stay what they are: a call that the engine compiles into its caller. Whoever calls one of them
+ * catches what it throws and throws `trapped` of that. test/core-traps.test.ts traps in each export, in every call that reaches it.
+ */
+const BARE: ReadonlySet<string> = new Set<keyof CoreExports>([
+  'memoryPages',
+  'keysFind',
+  'keysFindPair',
+  'keysIntern',
+  'keysInternPair',
+  'keysSlotNew',
+  'queueAdd',
+  'queueAddPair',
+  'queueAddSlot',
+  'queueGet',
+  'queueTake',
+  'queueDoneSlot',
+  'queueLen',
+  'delayAdd',
+  'delayAddPair',
+  'delayAddSlot',
+  'delayAdvance',
+  'delayPop',
+  'slotAdd',
+  'slotGet',
+  'slotDone',
+  'priorityAdd',
+  'priorityAddPair',
+  'priorityAddSlot',
+  'limiterFail',
+  'limiterFailPair',
+  'limiterFailSlot',
+  'limiterForget',
+  'limiterForgetPair',
+  'limiterCount',
+  'limiterCountPair',
+  'limiterCountSlot',
+]);
+
+type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
+
+/** The exports of an instance, all but the bare ones guarded. None takes more than five arguments; Wasm ignores what is too much. */
+function guarded(core: Core, exports: WebAssembly.Exports): CoreExports {
+  const x: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(exports)) {
+    const call = value as Export;
+    x[name] =
+      typeof value !== 'function' || BARE.has(name)
+        ? value
+        : (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => {
+            try {
+              return call(a, b, c, d, e);
+            } catch (cause) {
+              throw core.trapped(cause);
+            }
+          };
+  }
+  return x as unknown as CoreExports;
 }
 
 /** Stands for the exports of something that was disposed of. */
@@ -168,6 +302,7 @@ export class Core {
   x: CoreExports;
   readonly #memory: WebAssembly.Memory;
   #words: Uint32Array;
+  #ints: Int32Array;
   #doubles: Float64Array;
   #seeded = false;
 
@@ -179,9 +314,10 @@ export class Core {
       if (cause instanceof CapstanError) throw cause;
       throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', { cause });
     }
-    this.x = instance.exports as unknown as CoreExports;
+    this.x = guarded(this, instance.exports);
     this.#memory = this.x.memory;
     this.#words = new Uint32Array(this.#memory.buffer);
+    this.#ints = new Int32Array(this.#memory.buffer);
     this.#doubles = new Float64Array(this.#memory.buffer);
     this.seed();
   }
@@ -214,6 +350,12 @@ export class Core {
   words(): Uint32Array {
     if (this.#words.buffer !== this.#memory.buffer) this.#words = new Uint32Array(this.#memory.buffer);
     return this.#words;
+  }
+
+  /** All memory as i32. Valid until the next call into the core. */
+  ints(): Int32Array {
+    if (this.#ints.buffer !== this.#memory.buffer) this.#ints = new Int32Array(this.#memory.buffer);
+    return this.#ints;
   }
 
   /** All memory as f64. Valid until the next call into the core. */

@@ -9,6 +9,9 @@ export type ErrorCode =
   | 'DISPOSED' // used after dispose()
   | 'POISONED' // the WebAssembly core trapped earlier; this instance must not be used further
   | 'OUT_OF_MEMORY' // the core's memory cannot grow; nothing was changed
+  | 'STALE_SLOT' // a slot of a queue whose key has been unpinned or is done
+  | 'TOO_MANY_SLOTS' // slots tell the keys of a queue apart up to four million of them
+  | 'QUEUE_FULL' // a queue with `maxDepth` has no room; nothing was changed
   | 'WASM_UNAVAILABLE' // the host forbids or lacks WebAssembly
   | 'ALREADY_STARTED' // run() or start() a second time
   | 'STOPPED' // used after it has been stopped

@@ -23,7 +23,9 @@ export interface KeyTable<T> {
   intern(item: T): number;
   /** queueAdd, delayAdd, limiterFail and limiterCount of assembly/, by item. */
   add(item: T, now: number): number;
-  wait(item: T, at: number): number;
+  wait(item: T, at: number, how: number): number;
+  /** priorityAdd of assembly/, by item. */
+  addAt(item: T, priority: number, now: number, after: number, how: number): number;
   fail(item: T): number;
   count(item: T): number;
   /** limiterForget: the slot given back, or NOTHING. */
@@ -133,8 +135,12 @@ class WasmTexts<T> implements KeyTable<T> {
     return this.#core.x.queueAdd(this.#handle, this.#text(item), now);
   }
 
-  wait(item: T, at: number): number {
-    return this.#core.x.delayAdd(this.#handle, this.#text(item), at);
+  wait(item: T, at: number, how: number): number {
+    return this.#core.x.delayAdd(this.#handle, this.#text(item), at, how);
+  }
+
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    return this.#core.x.priorityAdd(this.#handle, this.#text(item), priority, now, after, how);
   }
 
   find(item: T): number {
@@ -174,9 +180,14 @@ class WasmPairs implements KeyTable<Request> {
     return this.#core.x.queueAddPair(this.#handle, namespaceOf, nameOf, now);
   }
 
-  wait(item: Request, at: number): number {
+  wait(item: Request, at: number, how: number): number {
     readRequest(item);
-    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at);
+    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
+  }
+
+  addAt(item: Request, priority: number, now: number, after: number, how: number): number {
+    readRequest(item);
+    return this.#core.x.priorityAddPair(this.#handle, namespaceOf, nameOf, priority, now, after, how);
   }
 
   find(item: Request): number {
@@ -217,13 +228,20 @@ abstract class JsKeys<T> implements KeyTable<T> {
     this.#handle = handle;
   }
 
-  abstract find(item: T): number;
-  /** Remembers the slot of the item that find() was called with last. */
+  protected abstract lookUp(item: T): number;
+  /** Remembers the slot of the item that was looked up last. */
   protected abstract bind(slot: number): void;
   abstract released(slot: number): void;
 
+  /** What is not there is not asked of the core, so it asks whether there still is one: after a trap nothing may be answered. */
+  find(item: T): number {
+    const slot = this.lookUp(item);
+    if (slot === NOTHING) this.#core.x.memoryPages();
+    return slot;
+  }
+
   intern(item: T): number {
-    const known = this.find(item);
+    const known = this.lookUp(item);
     if (known !== NOTHING) return known;
     const slot = this.#core.x.keysSlotNew(this.#handle);
     if (slot >= 0) this.bind(slot);
@@ -235,12 +253,16 @@ abstract class JsKeys<T> implements KeyTable<T> {
     return slot < 0 ? slot : this.#core.x.queueAddSlot(this.#handle, slot, now);
   }
 
-  wait(item: T, at: number): number {
+  wait(item: T, at: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    const code = this.#core.x.delayAddSlot(this.#handle, slot, at);
-    if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0) this.#giveBack(slot);
-    return code;
+    return this.#orGiveBack(slot, this.#core.x.delayAddSlot(this.#handle, slot, at, how));
+  }
+
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    const slot = this.intern(item);
+    if (slot < 0) return slot;
+    return this.#orGiveBack(slot, this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how));
   }
 
   fail(item: T): number {
@@ -257,6 +279,12 @@ abstract class JsKeys<T> implements KeyTable<T> {
     const slot = this.find(item);
     if (slot !== NOTHING) this.#giveBack(slot);
     return slot;
+  }
+
+  /** A slot that was taken for an add that found no memory. */
+  #orGiveBack(slot: number, code: number): number {
+    if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0) this.#giveBack(slot);
+    return code;
   }
 
   #giveBack(slot: number): void {
@@ -276,7 +304,7 @@ class JsTexts<T> extends JsKeys<T> {
     this.#text = text;
   }
 
-  find(item: T): number {
+  protected lookUp(item: T): number {
     this.#last = this.#text(item);
     return this.#slots.get(this.#last) ?? NOTHING;
   }
@@ -297,7 +325,7 @@ class JsPairs extends JsKeys<Request> {
   readonly #namespaces = new Map<string, Map<string, number>>();
   readonly #keys: (Request | undefined)[] = []; // by slot; copies, as a caller may change its object
 
-  find(item: Request): number {
+  protected lookUp(item: Request): number {
     readRequest(item);
     return this.#namespaces.get(namespaceOf)?.get(nameOf) ?? NOTHING;
   }

@@ -79,6 +79,15 @@ export class ModelQueue {
     return this.#down;
   }
 
+  /** Keys to be handed out, now or after done. */
+  depth(): number {
+    return this.#dirty.size;
+  }
+
+  isQueued(key: string): boolean {
+    return this.#dirty.has(key);
+  }
+
   processing(): readonly string[] {
     return [...this.#processing];
   }
@@ -97,23 +106,58 @@ export class ModelQueue {
   }
 }
 
+/** What an add does to a wait of the same key; nothing, in client-go. */
+export interface ModelRules {
+  readonly addEndsWait?: boolean;
+  readonly addKeepsBackoff?: boolean;
+}
+
 /** client-go: util/workqueue/delaying_queue.go. Time is told by `advance`. */
 export class ModelDelayingQueue extends ModelQueue {
   #now = 0;
   #inserted = 0;
-  readonly #waiting = new Map<string, { at: number; order: number }>();
+  readonly #waiting = new Map<string, { at: number; order: number; backoff: boolean }>();
+  readonly #rules: ModelRules;
 
-  /** The earliest time of a key wins. ≤ 0: added at once; a wait that there is goes on. */
-  addAfter(key: string, ms: number): void {
+  constructor(rules: ModelRules = {}) {
+    super();
+    this.#rules = rules;
+  }
+
+  override add(key: string): void {
     if (this.shuttingDown()) return;
+    const wait = this.#waiting.get(key);
+    if (wait?.backoff && this.#rules.addKeepsBackoff) return;
+    if (this.#rules.addEndsWait) this.#waiting.delete(key);
+    super.add(key);
+  }
+
+  /** The earliest time of a key wins, or the one that `mode` says. ≤ 0: added at once; a wait that there is goes on. */
+  addAfter(key: string, ms: number, mode: 'earliest' | 'latest' | 'replace' = 'earliest', backoff = false): void {
+    if (this.shuttingDown()) return;
+    const known = this.#waiting.get(key);
     if (ms <= 0) {
+      if (mode === 'latest' && known !== undefined) return;
+      if (mode === 'replace') this.#waiting.delete(key);
       this.add(key);
       return;
     }
     const at = this.#now + ms;
-    const known = this.#waiting.get(key);
-    if (known !== undefined && known.at <= at) return;
-    this.#waiting.set(key, { at, order: this.#inserted++ });
+    if (known !== undefined) {
+      known.backoff ||= backoff;
+      const stays = mode === 'earliest' ? known.at <= at : mode === 'latest' ? known.at >= at : known.at === at;
+      if (stays) return;
+    }
+    this.#waiting.set(key, { at, order: this.#inserted++, backoff: backoff || known?.backoff === true });
+  }
+
+  cancel(key: string): boolean {
+    return this.#waiting.delete(key);
+  }
+
+  /** Until when a key waits, on the model's clock that began at 0. */
+  waitsUntil(key: string): number | undefined {
+    return this.#waiting.get(key)?.at;
   }
 
   waiting(): number {
@@ -127,7 +171,7 @@ export class ModelDelayingQueue extends ModelQueue {
     due.sort(([, a], [, b]) => a.at - b.at || a.order - b.order);
     for (const [key] of due) {
       this.#waiting.delete(key);
-      this.add(key);
+      super.add(key);
     }
   }
 
@@ -152,14 +196,19 @@ export interface ModelLimiter {
 export class ModelRateLimitingQueue extends ModelDelayingQueue {
   readonly #limiter: ModelLimiter;
 
-  constructor(limiter: ModelLimiter) {
-    super();
+  constructor(limiter: ModelLimiter, rules?: ModelRules) {
+    super(rules);
     this.#limiter = limiter;
   }
 
   /** The limiter is asked, and counts, also after shutdown. */
   addRateLimited(key: string): void {
-    this.addAfter(key, this.#limiter.when(key));
+    this.addAfter(key, this.#limiter.when(key), 'earliest', true);
+  }
+
+  /** A full queue has refused the item. */
+  failWithoutAdd(key: string): void {
+    this.#limiter.when(key);
   }
 
   forget(key: string): void {

@@ -2,14 +2,27 @@
  * Delayed adds: client-go util/workqueue/delaying_queue.go over the core's heap (assembly/delay.ts).
  *
  * - Never early, on a monotonic clock; the earliest time of a key wins; equal times keep their order.
- * - One host timer, for the head of the heap and never further away than the heartbeat; it is set exactly while something waits.
+ * - One host timer, for the head of the heap and never further away than the heartbeat; it is set while something waits (and may fire once for
+ *   nothing when an add has ended the wait, see addEndsWait).
  */
-import { type CoreExports, NO_MEMORY, NOTHING, SLOT_FLAG } from '../core.ts';
-import { CapstanError, invalid } from '../errors.ts';
+import {
+  type CoreExports,
+  NO_MEMORY,
+  NOTHING,
+  SLOT_FLAG,
+  STATE_WAITING,
+  WAIT_IS_BACKOFF,
+  WAIT_MODES,
+} from '../core.ts';
+import { CapstanError, invalid, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import { retriesCounter } from './metrics.ts';
-import { type QueueOptions, WorkQueue } from './queue.ts';
+import type { QueueOptions } from './options.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** What a delayed add does to a delay of the same item that runs already. */
+export type DelayMode = keyof typeof WAIT_MODES;
 
 /** client-go's maxWait: however far away the next time is, it is looked at again after this long (a host may sleep, clocks may jump). */
 const HEARTBEAT_MS = 10_000;
@@ -37,33 +50,98 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   }
 
   /**
-   * Adds the item after `ms` milliseconds; at once when that is 0 or less. An item that waits already keeps the earlier of the
-   * two times. An add() meanwhile does not end the wait: the item comes again. After shutDown(): dropped silently.
+   * Adds the item after `ms` milliseconds; at once when that is 0 or less. An add() meanwhile does not end the wait: the item comes again
+   * (unless the queue has `addEndsWait`). After shutDown(): dropped silently.
+   *
+   * `mode` says what happens when the item waits already: 'earliest' (the default, client-go's) keeps the earlier of the two times, 'latest' the
+   * later, 'replace' the new one. With 0 or less, 'earliest' adds at once and leaves the wait, 'latest' leaves the wait, 'replace' ends it and adds at once.
    */
-  addAfter(item: T, ms: number): void {
+  addAfter(item: T, ms: number, options?: { mode?: DelayMode }): void {
     if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('ms', 'a number of milliseconds', ms);
+    this.delay(item, ms, options === undefined ? WAIT_MODES.earliest : modeOf(options));
+  }
+
+  /**
+   * Takes a delayed add back. False: the item did not wait. An item that is ready or being processed stays so; what becomes due at this very
+   * moment may have been added already.
+   *
+   * @example
+   * const queue = new DelayingQueue();
+   * queue.addAfter('default/web', 500);
+   * queue.cancel('default/web'); // true
+   */
+  cancel(item: T): boolean {
     if (this.inner instanceof DelayingQueue) {
-      this.inner.addAfter(item, ms);
+      this.checkAlive();
+      return this.inner.cancel(item);
+    }
+    this.checkAlive();
+    let code = NOTHING;
+    try {
+      const slot = this.keys.find(item);
+      if (slot >= 0) code = this.core.x.delayCancel(this.handle, slot);
+      else if (slot === NO_MEMORY) throw this.core.outOfMemory();
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (code === NOTHING) return false;
+    this.#forget(code);
+    if (this.core.x.delayWaiting(this.handle) === 0) this.#disarm();
+    return true;
+  }
+
+  /** @internal addAfter() with what the core calls the mode, and WAIT_IS_BACKOFF. */
+  protected delay(item: T, ms: number, how: number): void {
+    if (this.inner instanceof DelayingQueue) {
+      this.inner.delay(item, ms, how);
       return;
     }
     if (this.shuttingDown() || ms <= 0) {
       const dropped = this.shuttingDown();
-      this.add(item); // which drops it at the end, and says so when the queue is disposed of
+      const waits = how !== WAIT_MODES.earliest && how !== WAIT_IS_BACKOFF && !dropped && this.#waits(item);
+      if (!waits)
+        this.add(item); // which drops it at the end, and says so when the queue is disposed of
+      else if (how === WAIT_MODES.replace) {
+        this.cancel(item);
+        if (this.inner === undefined)
+          this.admit(item); // it was known: a bound does not concern it
+        else this.add(item);
+      }
       if (!dropped) this.#retries?.inc();
       return;
     }
     this.checkAlive();
+    if (this.bound !== undefined && this.refuses(this.bound, item)) return;
     const at = this.clock.now() + ms;
     let code: number;
     try {
-      code = this.keys.wait(item, at);
+      code = this.keys.wait(item, at, how);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
     if (code >= 0) this.items[code] = item;
     else if (code === NO_MEMORY) throw this.core.outOfMemory();
     this.#retries?.inc();
+    this.wakeAt(at);
+  }
+
+  /** @internal Something waits until then. */
+  protected wakeAt(at: number): void {
     if (at < this.#timerAt) this.#arm(at);
+  }
+
+  /** @internal An item is added after a delay. */
+  protected retried(): void {
+    this.#retries?.inc();
+  }
+
+  #waits(item: T): boolean {
+    try {
+      const slot = this.keys.find(item);
+      return slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_WAITING) !== 0;
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /** @internal */
@@ -98,9 +176,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.clock.now();
     try {
-      if (this.#addEach) {
-        for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.#addDue(this.#forget(code), now);
-      } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
+      this.addDue(now);
     } catch (error) {
       handleError(error, 'delayed adds');
     }
@@ -112,13 +188,20 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     }
   }
 
+  /** @internal Adds everything whose wait has ended. */
+  protected addDue(now: number): void {
+    if (this.#addEach) {
+      for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.#addOne(this.#forget(code), now);
+    } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
+  }
+
   /** An item that the queue has no memory for waits again: it must not be lost. */
-  #addDue(item: T, now: number): void {
+  #addOne(item: T, now: number): void {
     try {
       this.add(item);
     } catch (error) {
       if (!(error instanceof CapstanError) || error.code !== 'OUT_OF_MEMORY') throw error;
-      const code = this.keys.wait(item, now + NO_MEMORY_MS);
+      const code = this.keys.wait(item, now + NO_MEMORY_MS, WAIT_MODES.earliest);
       if (code >= 0) this.items[code] = item;
       handleError(
         error,
@@ -143,10 +226,14 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   #forget(code: number): T {
     const slot = code & ~SLOT_FLAG;
     const item = this.items[slot] as T;
-    if (slot !== code) {
-      this.items[slot] = undefined;
-      this.keys.released(slot);
-    }
+    if (slot !== code) this.released(slot);
     return item;
   }
+}
+
+function modeOf(options: { mode?: DelayMode }): number {
+  requireObject('options', options);
+  const { mode = 'earliest' } = options;
+  if (!Object.hasOwn(WAIT_MODES, mode)) throw invalid('mode', "'earliest', 'latest' or 'replace'", mode);
+  return WAIT_MODES[mode];
 }

@@ -4,7 +4,7 @@ export { initCore } from '../core.ts';
 export { CapstanError, type ErrorCode } from '../errors.ts';
 export { type ErrorHandler, handleError, setErrorHandler } from '../handle-error.ts';
 export { type Request, requestKey } from '../request.ts';
-export { DelayingQueue } from './delaying-queue.ts';
+export { DelayingQueue, type DelayMode } from './delaying-queue.ts';
 export {
   BucketRateLimiter,
   defaultControllerRateLimiter,
@@ -16,9 +16,12 @@ export {
   type RateLimiter,
   WithMaxWaitRateLimiter,
 } from './limiters.ts';
-export type { MetricsProvider } from './metrics.ts';
+export type { MetricsProvider, PriorityDepth } from './metrics.ts';
+export type { Got, QueueOptions, QueueOrder } from './options.ts';
 export { parallelizeUntil } from './parallelize.ts';
+export { type AddOptions, type GotWithPriority, PriorityQueue, type PriorityQueueOptions } from './priority-queue.ts';
 export { PrometheusProvider } from './prometheus.ts';
-export { type Got, type QueueOptions, type QueueOrder, WorkQueue } from './queue.ts';
 export { RateLimitingQueue } from './rate-limiting-queue.ts';
+export type { QueuedKey, Snapshot, SnapshotOptions } from './snapshot.ts';
 export { until } from './until.ts';
+export { WorkQueue } from './work-queue.ts';

@@ -1,10 +1,10 @@
 /** What a queue is made of and what it answers: the types that all queues share, and the check of their options. */
 import type { Clock } from '../clock.ts';
-import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import type { KeyFunction } from '../keys.ts';
 import { requireClock } from './checks.ts';
 import type { MetricsProvider } from './metrics.ts';
-import type { WorkQueue } from './queue.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 /**
  * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most once.
@@ -29,10 +29,28 @@ export interface QueueOptions<T> {
   queue?: QueueOrder<T>;
   /** Wrap this queue instead of having one: delays, limits and failures are added to it. */
   inner?: WorkQueue<T>;
+  /** Keeps when each key was added and handed out, for `snapshot()`. Default: only queues with metrics do, as it costs a look at the clock each time. */
+  times?: boolean;
+  /**
+   * The most keys that may be ready, wait for a delay or be due again after done(), together. Only a key of which the queue knows nothing is
+   * refused: retries of what is being processed and repeated adds never are. Default: no bound, as in client-go.
+   */
+  maxDepth?: number;
+  /** What happens to an item that a full queue refuses: the add throws QUEUE_FULL ('error', the default), or it is dropped and counted by `droppedAdds()`. */
+  whenFull?: 'error' | 'drop';
+  /** An add() ends the wait of the same key: it comes once, now. Default: it comes now and again when the delay ends, as in client-go. */
+  addEndsWait?: boolean;
+  /** An add() of a key that waits since addRateLimited() has no effect: the key comes when its back-off ends. Default: it comes at once too, as in client-go. */
+  addKeepsBackoff?: boolean;
 }
 
 /** What get() gives: an item, or the news that the queue has shut down and is empty. */
 export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
+
+/** The answer of a get(); `undefined` says shutdown. */
+export function gotten<T>(item: T | undefined): Got<T> {
+  return item === undefined ? { item: undefined, shutdown: true } : { item, shutdown: false };
+}
 
 /** All but `inner`, which only the queue itself can tell. */
 export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
@@ -47,6 +65,19 @@ export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
   }
   if (inner !== undefined && queue !== undefined) {
     throw invalid('queue', 'no order beside "inner", which has its own', queue);
+  }
+  for (const option of ['times', 'addEndsWait', 'addKeepsBackoff'] as const) {
+    if (options[option] !== undefined && typeof options[option] !== 'boolean')
+      throw invalid(option, 'a boolean', options[option]);
+  }
+  if (options.maxDepth !== undefined) requireInteger('maxDepth', options.maxDepth, 1);
+  if (options.whenFull !== undefined && options.whenFull !== 'error' && options.whenFull !== 'drop')
+    throw invalid('whenFull', "'error' or 'drop'", options.whenFull);
+  if (inner !== undefined) {
+    for (const option of ['times', 'maxDepth', 'whenFull', 'addEndsWait', 'addKeepsBackoff'] as const) {
+      if (options[option] !== undefined)
+        throw invalid(option, 'no such option beside "inner", which has its own', options[option]);
+    }
   }
   if (metricsProvider !== undefined && (typeof metricsProvider !== 'object' || metricsProvider === null)) {
     throw invalid('metricsProvider', 'a MetricsProvider', metricsProvider);

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The work queue: client-go util/workqueue/queue.go over the Wasm core (assembly/queue.ts).
+ * The work queue, one item at a time: client-go util/workqueue/queue.go over the Wasm core (assembly/queue.ts).
  *
  * - Fair: first come, first served. Stingy: a key that is added many times before it is handed out is handed out once.
  * - A key is never handed out twice at once: added while it is processed, it comes back once, after done().
@@ -10,70 +10,40 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import {
+  ADD_ENDS_WAIT,
+  ADD_KEEPS_BACKOFF,
   type Core,
   DONE_RELEASED,
   DONE_REQUEUED,
   DONE_UNKNOWN,
-  disposedExports,
   NOTHING,
   type Resident,
   SLOT_FLAG,
+  STATE_BUSY,
   STATE_PROCESSING,
   sharedCore,
 } from '../core.ts';
-import { CapstanError, invalid } from '../errors.ts';
-import { keepShape } from '../keep-shape.ts';
+import { disposable } from '../disposable.ts';
+import { type CapstanError, invalid } from '../errors.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import { Bound } from './bound.ts';
 import { aborted, signalProblem } from './checks.ts';
-import { giveBack, type Holding, hold } from './holdings.ts';
+import { takeChosen } from './chosen.ts';
+import { Drains } from './drains.ts';
+import { Gets } from './gets.ts';
+import { type CoreOfQueue, disposed, giveBack, type Holding, hold } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
-import { checkOptions, type Got, type QueueOptions, type QueueOrder } from './options.ts';
+import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
+import type { WorkQueue } from './work-queue.ts';
 
-export type { Got, QueueOptions, QueueOrder };
-
-interface Waiter<T> {
-  resolve(got: Got<T>): void;
-  reject(error: CapstanError): void;
-  stopListening(): void;
-}
-
-interface Drain {
-  resolve(): void;
-  reject(error: CapstanError): void;
-  stopListening(): void;
-}
-
-const disposed: Pick<Core, 'x' | 'trapped' | 'outOfMemory'> = {
-  x: disposedExports('the queue'),
-  trapped: (cause) => cause,
-  outOfMemory: () => new CapstanError('DISPOSED', 'the queue was used after dispose()'),
-};
-
-/**
- * A de-duplicating queue for workers that must not process a key twice at once.
- *
- * client-go: `workqueue.TypedInterface`. Items are strings unless `key` is given; any string is a key.
- * Errors (CapstanError): INVALID_ARGUMENT, OUT_OF_MEMORY (nothing was changed), DISPOSED, POISONED, ABORTED (get with a signal).
- *
- * @example
- * const queue = new WorkQueue();
- * queue.add('default/web');
- * for await (const key of queue) {
- *   try {
- *     console.log(key);
- *   } finally {
- *     queue.done(key);
- *     queue.shutDown();
- *   }
- * }
- */
-export class WorkQueue<T = string> implements AsyncIterable<T> {
+/** What a queue does with one item at a time; `WorkQueue` adds many at a time, and is what there are instances of. */
+export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   protected readonly clock: Clock;
   /** @internal The queue that this one wraps; then the handle below only serves what a subclass adds. */
   protected readonly inner: WorkQueue<T> | undefined;
   /** @internal */
-  protected core: Pick<Core, 'x' | 'trapped' | 'outOfMemory'>;
+  protected core: CoreOfQueue;
   /** @internal */
   protected readonly handle: number;
   /** @internal */
@@ -88,10 +58,15 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   protected readonly order: QueueOrder<T> | undefined;
   /** @internal */
   protected stopped = false;
+  /** @internal */
+  protected readonly bound: Bound | undefined;
+  /** @internal */
+  protected readonly gets = new Gets<T>();
+  /** @internal */
+  protected readonly drains = new Drains();
+  /** @internal Whether the core keeps the times of each operation. */
+  protected readonly timed: boolean;
 
-  readonly #timed: boolean; // whether the core wants the time at each operation
-  readonly #waiters = new Set<Waiter<T>>(); // not empty only while nothing is ready
-  #drains: Drain[] = []; // in the order in which client-go's condition variable would wake them
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
 
@@ -101,16 +76,20 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   constructor(options: QueueOptions<T> = {}) {
     const { name = '', clock, metricsProvider, key, queue: order, inner } = checkOptions(options);
-    if (inner !== undefined && !(inner instanceof WorkQueue)) throw invalid('inner', 'a WorkQueue', inner);
+    if (inner !== undefined && !(inner instanceof BaseQueue)) throw invalid('inner', 'a WorkQueue', inner);
     this.inner = inner;
+    this.bound = options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
     this.clock = clock ?? inner?.clock ?? systemClock;
     this.order = order;
     this.keyFunction = key ?? inner?.keyFunction;
     const core = sharedCore();
     this.core = core;
     const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
+    this.timed = metered || options.times === true;
+    const rules = (options.addEndsWait ? ADD_ENDS_WAIT : 0) | (options.addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
     try {
-      this.handle = core.x.queueNew(metered, order !== undefined);
+      this.handle = this.create(core, options);
+      if (this.handle !== 0 && rules !== 0) core.x.queueRules(this.handle, rules);
     } catch (cause) {
       throw core.trapped(cause);
     }
@@ -124,10 +103,15 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       meter: undefined,
     };
     hold(this, this.#held);
-    this.#timed = metered;
-    if (metered) this.meter = meterFor(metricsProvider, name, core, this.handle, this.clock);
+    if (metered)
+      this.meter = meterFor(metricsProvider, {
+        name,
+        core,
+        handle: this.handle,
+        clock: this.clock,
+        hasLevels: this.hasLevels,
+      });
     this.#held.meter = this.meter;
-    keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
   /**
@@ -144,7 +128,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return;
     }
-    const now = this.#now();
+    if (this.bound === undefined || !this.refuses(this.bound, item)) this.admit(item);
+  }
+
+  /** @internal add() without the questions: of a queue that wraps none, is not shut down and has room. */
+  protected admit(item: T): void {
+    const now = this.now();
     let code: number;
     try {
       code = this.keys.add(item, now);
@@ -162,7 +151,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return this.inner.len();
     }
-    return this.order === undefined ? this.core.x.queueLen(this.handle) : this.order.len();
+    if (this.order !== undefined) return this.order.len();
+    try {
+      return this.core.x.queueLen(this.handle);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /**
@@ -178,6 +172,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       }
       return this.inner.get(options);
     }
+    return this.next(options, gotten);
+  }
+
+  /** @internal What get() does. `answer` is called when the item is handed out, before anything else is; undefined: shutdown. */
+  protected next<G>(options: { signal?: AbortSignal } | undefined, answer: (item: T | undefined) => G): Promise<G> {
     const signal = options?.signal;
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);
@@ -188,17 +187,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (item !== undefined) return Promise.resolve({ item, shutdown: false });
-    if (this.stopped) return Promise.resolve({ item: undefined, shutdown: true });
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#waiters.delete(waiter);
-        reject(aborted('get()', signal as AbortSignal));
-      };
-      const waiter: Waiter<T> = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.add(waiter);
-    });
+    return item !== undefined || this.over() ? Promise.resolve(answer(item)) : this.gets.wait(signal, answer);
   }
 
   /** The next item, or `undefined` when none is ready now. Hand it back with done(). */
@@ -207,13 +196,16 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return this.inner.tryGet();
     }
-    const now = this.#now();
-    const slot = this.order === undefined ? this.#takeFirst(now) : this.#takeNext(this.order, now);
+    const now = this.now();
+    const slot =
+      this.order === undefined
+        ? this.#takeFirst(now)
+        : takeChosen(this.order, { core: this.core, handle: this.handle, keys: this.keys }, now);
     if (slot < 0) return undefined;
     const item = this.items[slot] as T;
     this.#lastItem = item;
     this.#lastSlot = slot;
-    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait());
+    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait(), this.core.x.priorityTaken());
     return item;
   }
 
@@ -224,7 +216,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       this.inner.done(item);
       return;
     }
-    const now = this.#now();
+    const now = this.now();
     let slot: number;
     let outcome: number;
     try {
@@ -243,17 +235,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (outcome === DONE_UNKNOWN) return;
-    const worked = this.meter === undefined ? 0 : this.core.x.queueLastWork();
-    if (outcome === DONE_RELEASED) {
-      this.items[slot] = undefined;
-      this.keys.released(slot);
-    } else if (outcome === DONE_REQUEUED) {
-      if (this.order !== undefined) this.order.push(this.items[slot] as T);
-      if (this.#waiters.size > 0) this.serve();
-    }
-    this.meter?.done(worked); // after the books are closed: a user's metrics may call back
-    if (this.#drains.length > 0) this.#signalDrain(outcome === DONE_REQUEUED);
+    this.finished(slot, outcome);
   }
 
   /**
@@ -278,21 +260,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       this.#stop();
       if (this.inner !== undefined) return this.inner.shutDownWithDrain(options);
-      if (this.#processing() === 0) return Promise.resolve();
+      if (this.idle()) return Promise.resolve();
     } catch (error) {
       return Promise.reject(error);
     }
-    if (signal?.aborted) return Promise.reject(aborted('shutDownWithDrain()', signal));
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#drains = this.#drains.filter((other) => other !== drain);
-        reject(aborted('shutDownWithDrain()', signal as AbortSignal));
-      };
-      const drain: Drain = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      // It begins with a broadcast: the drains that waited wake, find keys in processing and wait again, behind this one.
-      this.#drains.unshift(drain);
-    });
+    return this.drains.wait(signal);
   }
 
   shuttingDown(): boolean {
@@ -322,39 +294,104 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal Nothing will ever be handed out again: whoever waits is told. */
   poisoned(error: CapstanError): void {
-    for (const waiting of [...this.#waiters, ...this.#drains]) {
-      waiting.stopListening();
-      waiting.reject(error);
-    }
-    this.#waiters.clear();
-    this.#drains = [];
+    this.gets.end(error);
+    this.drains.end(error);
     this.meter?.stop();
+  }
+
+  /** @internal */
+  protected disposed(): boolean {
+    return this.core === disposed;
   }
 
   /** @internal Throws when disposed of or poisoned. */
   protected checkAlive(): void {
-    this.core.x.memoryPages();
+    try {
+      this.core.x.memoryPages();
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
   protected added(item: T, code: number): void {
     const slot = code & ~SLOT_FLAG;
     this.items[slot] = item;
-    this.meter?.added();
+    this.meter?.added(0);
     if (slot !== code) return;
     if (this.order !== undefined) this.order.push(item);
-    if (this.#waiters.size > 0) this.serve();
+    if (this.gets.size > 0) this.serve();
+  }
+
+  /** @internal Draws the consequences of a done. */
+  protected finished(slot: number, outcome: number): void {
+    if (outcome === DONE_UNKNOWN) return;
+    const worked = this.meter === undefined ? 0 : this.core.x.queueLastWork();
+    if (outcome === DONE_RELEASED) this.released(slot);
+    else if (outcome === DONE_REQUEUED) {
+      if (this.order !== undefined) this.order.push(this.items[slot] as T);
+      if (this.gets.size > 0) this.serve();
+    }
+    this.meter?.done(worked); // after the books are closed: a user's metrics may call back
+    if (this.stopped) this.wakeDrains(outcome === DONE_REQUEUED);
+  }
+
+  /** @internal After each done() of a queue that is shut down. client-go signals one waiter when a key is queued again or none is left in processing. */
+  protected wakeDrains(requeued: boolean): void {
+    if (this.drains.size === 0) return;
+    const processing = this.core.x.queueProcessing(this.handle);
+    if (requeued || processing === 0) this.drains.signal(processing);
+  }
+
+  /** @internal The table in the core, and whether it has levels: both asked by the constructor. */
+  protected create(core: Core, options: QueueOptions<T>): number {
+    return core.x.queueNew(this.timed, options.queue !== undefined);
+  }
+
+  /** @internal */
+  protected get hasLevels(): boolean {
+    return false;
+  }
+
+  /** @internal Whether what is not ready by now never will be. */
+  protected over(): boolean {
+    return this.stopped;
+  }
+
+  /** @internal What a drain waits for. */
+  protected idle(): boolean {
+    return this.core.x.queueProcessing(this.handle) === 0;
+  }
+
+  /** @internal The core has given the slot back. */
+  protected released(slot: number): void {
+    if (slot === this.#lastSlot) {
+      this.#lastItem = undefined;
+      this.#lastSlot = NOTHING;
+    }
+    this.items[slot] = undefined;
+    this.keys.released(slot);
+  }
+
+  /** @internal Whether a full queue drops the item; throws if it shall. A key that it knows already is never refused. */
+  protected refuses(bound: Bound, item: T): boolean {
+    const depth = this.core.x.queueDepth(this.handle) + this.core.x.delayWaiting(this.handle);
+    if (!bound.isFull(depth)) return false;
+    const slot = this.slotOf(item);
+    if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_BUSY) !== 0) return false;
+    if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
+    bound.refuse(depth);
+    return true;
+  }
+
+  /** How many adds a queue with `maxDepth` has refused. */
+  droppedAdds(): number {
+    return this.inner === undefined ? (this.bound?.refused() ?? 0) : this.inner.droppedAdds();
   }
 
   /** @internal Hands out what is ready to the gets that wait. */
   protected serve(): void {
-    for (const waiter of this.#waiters) {
-      const item = this.tryGet();
-      if (item === undefined) return;
-      this.#waiters.delete(waiter);
-      waiter.resolve({ item, shutdown: false });
-      waiter.stopListening();
-    }
+    this.gets.serve(this);
   }
 
   /** @internal What a subclass must drop when the queue shuts down. */
@@ -365,50 +402,35 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     if (this.stopped) return;
     this.stopped = true;
     this.meter?.stop();
-    for (const waiter of this.#waiters) {
-      waiter.stopListening();
-      waiter.resolve({ item: undefined, shutdown: true });
-    }
-    this.#waiters.clear();
+    if (this.over()) this.gets.end();
     this.drop();
   }
 
   /** A shutdown that ends the drains too. */
   #end(): void {
-    for (const drain of this.#drains) {
-      drain.stopListening();
-      drain.resolve();
-    }
-    this.#drains = [];
+    this.drains.end();
     this.#stop();
+    this.gets.end();
     this.inner?.shutDown();
   }
 
-  /** The clock is the user's: it is read outside of everything that takes an exception for a trap. */
-  #now(): number {
-    return this.#timed ? this.clock.now() : 0;
-  }
-
-  #processing(): number {
-    return this.core.x.queueProcessing(this.handle);
-  }
-
-  /** client-go signals one waiter when a key is queued again or when none is left in processing; a drain that still sees some waits again. */
-  #signalDrain(requeued: boolean): void {
-    const processing = this.#processing();
-    if (!requeued && processing > 0) return;
-    const first = this.#drains.shift() as Drain;
-    if (processing > 0) {
-      this.#drains.push(first);
-      return;
-    }
-    first.stopListening();
-    first.resolve();
+  /** @internal The clock is the user's: it is read outside of everything that takes an exception for a trap. */
+  protected now(): number {
+    return this.timed ? this.clock.now() : 0;
   }
 
   #touch(item: T): void {
-    const slot = this.keys.find(item);
+    const slot = this.slotOf(item);
     if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_PROCESSING) === 0) this.order?.touch(item);
+  }
+
+  /** @internal What `KeyTable.find` answers. */
+  protected slotOf(item: T): number {
+    try {
+      return this.keys.find(item);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   #takeFirst(now: number): number {
@@ -418,31 +440,6 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       throw this.core.trapped(cause);
     }
   }
-
-  /** The slot of the item that the user's order has chosen. What the order throws is the caller's to see. */
-  #takeNext(order: QueueOrder<T>, now: number): number {
-    this.checkAlive();
-    if (order.len() === 0) return NOTHING;
-    const item = order.pop();
-    let slot: number;
-    let taken: boolean;
-    try {
-      slot = this.keys.find(item);
-      taken = slot >= 0 && this.core.x.queueTake(this.handle, slot, now) !== 0;
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
-    if (!taken) throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
-    return slot;
-  }
 }
 
-if (Symbol.dispose !== undefined) {
-  Object.defineProperty(WorkQueue.prototype, Symbol.dispose, {
-    value(this: WorkQueue<unknown>) {
-      this.dispose();
-    },
-    writable: true,
-    configurable: true,
-  });
-}
+disposable(BaseQueue.prototype);

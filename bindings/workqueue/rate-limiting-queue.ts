@@ -1,8 +1,11 @@
 /** A delaying queue whose delays come from a limiter: client-go util/workqueue/rate_limiting_queue.go. Adds three verbs and no state. */
+import { WAIT_IS_BACKOFF } from '../core.ts';
+import { invalid } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import { DelayingQueue } from './delaying-queue.ts';
 import { checkLimiter, ownedControllerRateLimiter, type RateLimiter } from './limiters.ts';
-import type { QueueOptions } from './queue.ts';
+import type { QueueOptions } from './options.ts';
+import type { QueuedKey } from './snapshot.ts';
 
 /**
  * A delaying queue with `addRateLimited`. client-go: `workqueue.TypedRateLimitingInterface`.
@@ -31,7 +34,9 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   /** Adds the item when the limiter says so: each call counts as one failure of the item. */
   addRateLimited(item: T): void {
     this.checkAlive(); // before the failure is counted
-    this.addAfter(item, this.#limiter.when(item));
+    const ms = this.#limiter.when(item);
+    if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('limiter.when()', 'a number of milliseconds', ms);
+    this.delay(item, ms, WAIT_IS_BACKOFF);
   }
 
   /** The item is through, with success or for good: its failures are forgotten. It is still processed until done(). */
@@ -44,6 +49,12 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   numRequeues(item: T): number {
     this.checkAlive();
     return this.#limiter.numRequeues(item);
+  }
+
+  /** @internal */
+  protected override describe(key: QueuedKey<T>): void {
+    super.describe(key);
+    key.failures = this.#limiter.numRequeues(key.item);
   }
 
   override dispose(): void {

@@ -1,0 +1,25 @@
+/**
+ * The memory of the Wasm instances that the package makes, which it shows to nobody: this file listens in on
+ * `WebAssembly.Instance`. Instances are made at first use, so importing this before the first queue is early enough.
+ */
+
+const memories: WebAssembly.Memory[] = [];
+
+WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
+  construct(target, args: [WebAssembly.Module], newTarget) {
+    const instance = Reflect.construct(target, args, newTarget) as WebAssembly.Instance;
+    const { memory } = instance.exports;
+    if (memory instanceof WebAssembly.Memory) memories.push(memory);
+    return instance;
+  },
+});
+
+/** Bytes of all instances made so far. Wasm memory never shrinks, so those that were dropped count as well. */
+export function wasmBytes(): number {
+  return memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
+}
+
+/** The same in pages of 64 KiB. */
+export function wasmPages(): number {
+  return wasmBytes() / 65_536;
+}

@@ -1,0 +1,56 @@
+/** The get() calls that wait, in the order in which they came. */
+import type { CapstanError } from '../errors.ts';
+import { aborted } from './checks.ts';
+
+interface Waiter<T> {
+  /** Of the item, or `undefined`: of the shutdown. */
+  resolve(item: T | undefined): void;
+  reject(error: CapstanError): void;
+  stopListening(): void;
+}
+
+export class Gets<T> {
+  readonly #waiters = new Set<Waiter<T>>(); // not empty only while nothing is ready
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  /** `answer` is called at the moment in which the item is handed out. */
+  wait<G>(signal: AbortSignal | undefined, answer: (item: T | undefined) => G): Promise<G> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#waiters.delete(waiter);
+        reject(aborted('get()', signal as AbortSignal));
+      };
+      const waiter: Waiter<T> = {
+        resolve: (item) => resolve(answer(item)),
+        reject,
+        stopListening: () => signal?.removeEventListener('abort', onAbort),
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** Hands out what is ready. */
+  serve(queue: { tryGet(): T | undefined }): void {
+    for (const waiter of this.#waiters) {
+      const item = queue.tryGet();
+      if (item === undefined) return;
+      this.#waiters.delete(waiter);
+      waiter.resolve(item);
+      waiter.stopListening();
+    }
+  }
+
+  /** Tells all of them: of the shutdown, or of an error. */
+  end(error?: CapstanError): void {
+    for (const waiter of this.#waiters) {
+      waiter.stopListening();
+      if (error === undefined) waiter.resolve(undefined);
+      else waiter.reject(error);
+    }
+    this.#waiters.clear();
+  }
+}

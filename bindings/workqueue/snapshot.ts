@@ -1,0 +1,69 @@
+/** What is in a queue, for debug pages: read from the core slot by slot, so that a page of a million keys costs as much as its length. */
+import { type CoreExports, STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING } from '../core.ts';
+
+export interface SnapshotOptions {
+  /** `next` of the page before. */
+  after?: number | undefined;
+  /** Keys in a page. Default 1000. */
+  limit?: number;
+}
+
+export interface QueuedKey<T> {
+  readonly item: T;
+  /** Where the key is: being processed, else ready, else waiting for a delay. */
+  readonly state: 'processing' | 'ready' | 'waiting';
+  /** It was added while it is processed: ready again after done(). */
+  readonly addedAgain: boolean;
+  /** It is pinned (`pin()`). */
+  readonly pinned: boolean;
+  /** Milliseconds until its delay ends, also when it is ready or processed meanwhile; undefined when it does not wait. */
+  readonly waitingMs: number | undefined;
+  /** Milliseconds since it was to be handed out; undefined when it is not, or without times. */
+  readonly queuedMs: number | undefined;
+  /** Milliseconds since it was handed out; undefined when it is not, or without times. */
+  readonly processingMs: number | undefined;
+  /** Failures that the queue's limiter has counted; undefined in queues without one. */
+  failures: number | undefined;
+  /** The priority that it was added with last; undefined in queues without priorities. */
+  readonly priority: number | undefined;
+}
+
+export interface Snapshot<T> {
+  readonly keys: readonly QueuedKey<T>[];
+  /** For `after` of the next page; undefined: this was the last. */
+  readonly next: number | undefined;
+}
+
+interface Readable<T> {
+  readonly x: CoreExports;
+  readonly handle: number;
+  readonly items: readonly (T | undefined)[];
+  readonly hasLevels: boolean;
+}
+
+export function readKeys<T>(queue: Readable<T>, from: number, limit: number, now: number): Snapshot<T> {
+  const { x, handle, items, hasLevels } = queue;
+  const keys: QueuedKey<T>[] = [];
+  let slot = x.slotsBusy(handle, from);
+  for (; slot >= 0 && keys.length < limit; slot = x.slotsBusy(handle, slot + 1)) {
+    const state = x.queueState(handle, slot);
+    const processing = (state & STATE_PROCESSING) !== 0;
+    const dirty = (state & STATE_DIRTY) !== 0;
+    keys.push({
+      item: items[slot] as T,
+      state: processing ? 'processing' : dirty ? 'ready' : 'waiting',
+      addedAgain: processing && dirty,
+      pinned: (state & STATE_PINNED) !== 0,
+      waitingMs: state & STATE_WAITING ? Math.max(x.delayUntil(handle, slot) - now, 0) : undefined,
+      queuedMs: dirty ? since(x.slotAdded(handle, slot), now) : undefined,
+      processingMs: processing ? since(x.slotStarted(handle, slot), now) : undefined,
+      failures: undefined,
+      priority: hasLevels ? x.priorityOf(handle, slot) : undefined,
+    });
+  }
+  return { keys, next: slot < 0 ? undefined : slot };
+}
+
+function since(moment: number, now: number): number | undefined {
+  return Number.isNaN(moment) ? undefined : Math.max(now - moment, 0);
+}

@@ -1,0 +1,363 @@
+/** What our queues do beyond client-go: delays taken back, rules for adds, bounds, snapshots and recovery; for any implementation. */
+import {
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  type QueuedKey,
+  type QueueOptions,
+  type WorkQueue,
+} from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { drain, expectError, expectRejection, wrong } from '../helpers.ts';
+import type { Implementation } from '../implementations.ts';
+
+export function extensionCases(make: Implementation): void {
+  const delaying = (options?: QueueOptions<string>) => {
+    const clock = new FakeClock(1_000);
+    return { clock, queue: make.delaying({ clock, ...options }) };
+  };
+  const limited = (options?: QueueOptions<string>) => {
+    const clock = new FakeClock(1_000);
+    const limiter = make.within(() => new ItemExponentialFailureRateLimiter(100, 10_000));
+    return { clock, queue: make.rateLimiting(limiter, { clock, ...options }) };
+  };
+
+  describe(`DelayingQueue: a second delay for an item (${make.name})`, () => {
+    const twice = (mode: 'earliest' | 'latest' | 'replace', first: number, second: number) => {
+      const { clock, queue } = delaying();
+      queue.addAfter('a', first);
+      queue.addAfter('a', second, { mode });
+      const handed: number[] = [];
+      for (let ms = 0; ms <= 100; ms += 10) {
+        for (const _ of drain(queue)) handed.push(ms);
+        clock.step(10);
+      }
+      expect(clock.timers()).toBe(0);
+      return handed;
+    };
+
+    test.each([
+      ['earliest', 50, 20, [20]],
+      ['earliest', 20, 50, [20]],
+      ['latest', 50, 20, [50]],
+      ['latest', 20, 50, [50]],
+      ['replace', 50, 20, [20]],
+      ['replace', 20, 50, [50]],
+      ['earliest', 50, 0, [0, 50]],
+      ['latest', 50, 0, [50]],
+      ['replace', 50, -5, [0]],
+    ] as const)('%s: %i ms, then %i ms, comes at %j', (mode, first, second, expected) => {
+      expect(twice(mode, first, second)).toEqual(expected);
+    });
+
+    test('replaced often, an item waits once, and the memory of old times comes back', () => {
+      const { clock, queue } = delaying();
+      for (let i = 0; i < 50_000; i++) queue.addAfter('a', 10 + (i % 7), { mode: 'replace' });
+      queue.addAfter('b', 12);
+      clock.step(11 + (49_999 % 7));
+      expect(drain(queue).sort()).toEqual(['a', 'b']);
+      expect(clock.timers()).toBe(0);
+    });
+
+    test('an item of a delay that was replaced keeps its place among equal times by when it was set', () => {
+      const { clock, queue } = delaying();
+      queue.addAfter('a', 10);
+      queue.addAfter('b', 20);
+      queue.addAfter('a', 20, { mode: 'latest' });
+      clock.step(20);
+      expect(drain(queue)).toEqual(['b', 'a']);
+    });
+
+    test('an unknown mode is refused', () => {
+      const { queue } = delaying();
+      for (const mode of ['soonest', '', null, 1, '__proto__'])
+        expectError(() => queue.addAfter('a', 5, { mode: wrong(mode) }), 'INVALID_ARGUMENT', /earliest/);
+      expectError(() => queue.addAfter('a', 5, wrong(null)), 'INVALID_ARGUMENT');
+      expect(queue.cancel('a')).toBe(false);
+    });
+  });
+
+  describe(`DelayingQueue: cancel (${make.name})`, () => {
+    test('takes a delayed add back, once, and leaves no timer behind', () => {
+      const { clock, queue } = delaying();
+      queue.addAfter('a', 50);
+      queue.addAfter('b', 50);
+      expect(queue.cancel('a')).toBe(true);
+      expect(queue.cancel('a')).toBe(false);
+      expect(queue.cancel('never seen')).toBe(false);
+      clock.step(100);
+      expect(drain(queue)).toEqual(['b']);
+      queue.addAfter('c', 50);
+      expect(clock.timers()).toBe(1);
+      queue.cancel('c');
+      expect(clock.timers()).toBe(0); // a process may end
+    });
+
+    test('leaves what is ready or being processed', () => {
+      const { clock, queue } = delaying();
+      queue.add('a');
+      queue.addAfter('a', 10);
+      expect(queue.cancel('a')).toBe(true);
+      clock.step(20);
+      expect(queue.tryGet()).toBe('a');
+      queue.addAfter('a', 10);
+      expect(queue.cancel('a')).toBe(true);
+      queue.add('a');
+      expect(queue.cancel('a')).toBe(false);
+      queue.done('a');
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('a key that was cancelled and waits again comes at its new time', () => {
+      const { clock, queue } = delaying();
+      queue.addAfter('a', 10);
+      queue.cancel('a');
+      queue.addAfter('a', 30);
+      clock.step(20);
+      expect(queue.len()).toBe(0);
+      clock.step(10);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('goes through to the queue that waits', () => {
+      const { clock, queue: inner } = delaying();
+      const queue = make.rateLimiting(undefined, { inner, clock });
+      queue.addAfter('a', 10);
+      expect(queue.cancel('a')).toBe(true);
+      clock.step(20);
+      expect(queue.len()).toBe(0);
+      const own = make.delaying({ inner: make.queue(), clock });
+      own.addAfter('b', 10);
+      expect(own.cancel('b')).toBe(true);
+      clock.step(20);
+      expect(own.len()).toBe(0);
+    });
+
+    test('after shutdown there is nothing to cancel, after dispose it is refused', () => {
+      const { queue } = delaying();
+      queue.addAfter('a', 10);
+      queue.shutDown();
+      expect(queue.cancel('a')).toBe(false);
+      queue.dispose();
+      expectError(() => queue.cancel('a'), 'DISPOSED');
+    });
+  });
+
+  describe(`Queues: what an add does to a wait (${make.name})`, () => {
+    test('by default nothing, as in client-go', () => {
+      const { clock, queue } = limited();
+      queue.addRateLimited('a');
+      queue.add('a');
+      expect(drain(queue)).toEqual(['a']);
+      clock.step(100);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('addEndsWait: the item comes once, now', () => {
+      const { clock, queue } = limited({ addEndsWait: true });
+      queue.addAfter('a', 50);
+      queue.add('a');
+      queue.add('b');
+      queue.addAfter('b', 50);
+      queue.add('b'); // it is queued already
+      expect(drain(queue)).toEqual(['a', 'b']);
+      clock.step(20_000);
+      expect(queue.len()).toBe(0);
+      expect(clock.timers()).toBe(0);
+      queue.addRateLimited('c');
+      const slot = Int32Array.of(queue.pin('c'));
+      queue.addSlots(slot, 1);
+      expect(drain(queue)).toEqual(['c']);
+      clock.step(20_000);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('addKeepsBackoff: an item that backs off comes when that ends, another delay does not hold it', () => {
+      const { clock, queue } = limited({ addKeepsBackoff: true });
+      queue.addRateLimited('a');
+      queue.addAfter('b', 100);
+      queue.addAll(['a', 'b', 'c']);
+      const slot = Int32Array.of(queue.pin('a'));
+      queue.addSlots(slot, 1);
+      expect(drain(queue)).toEqual(['b', 'c']);
+      clock.step(100);
+      expect(drain(queue)).toEqual(['a', 'b']);
+      queue.add('a'); // the back-off is over
+      expect(drain(queue)).toEqual(['a']);
+      queue.addRateLimited('a');
+      queue.cancel('a');
+      queue.add('a'); // it was taken back
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('a back-off that joins a wait counts from then on, while the earlier time stands', () => {
+      const { clock, queue } = limited({ addKeepsBackoff: true });
+      queue.addAfter('a', 10);
+      queue.addRateLimited('a'); // 100 ms: the 10 stand
+      queue.add('a');
+      expect(queue.len()).toBe(0);
+      clock.step(10);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('an item added while it is processed and backs off comes once, at the end of the back-off', () => {
+      const { clock, queue } = limited({ addKeepsBackoff: true });
+      queue.add('a');
+      expect(queue.tryGet()).toBe('a');
+      queue.addRateLimited('a');
+      queue.add('a');
+      queue.done('a');
+      expect(queue.len()).toBe(0);
+      clock.step(100);
+      expect(drain(queue)).toEqual(['a']);
+    });
+  });
+
+  describe(`Queues with a bound (${make.name})`, () => {
+    test('refuse a new item with a typed error, and change nothing', () => {
+      const { clock, queue } = delaying({ maxDepth: 3 });
+      queue.add('a');
+      queue.addAfter('b', 10);
+      queue.add('c');
+      expectError(() => queue.add('d'), 'QUEUE_FULL', /maxDepth/);
+      expectError(() => queue.addAfter('d', 10), 'QUEUE_FULL');
+      expectError(() => queue.addAll(['a', 'd']), 'QUEUE_FULL');
+      expect(queue.droppedAdds()).toBe(3);
+      clock.step(10);
+      expect(drain(queue)).toEqual(['a', 'c', 'b']);
+      queue.add('d');
+      expect(drain(queue)).toEqual(['d']);
+    });
+
+    test('drop a new item if told so, and count it', () => {
+      const { queue } = delaying({ maxDepth: 2, whenFull: 'drop' });
+      queue.addAll(['a', 'b', 'c', 'a', 'd']);
+      expect(drain(queue)).toEqual(['a', 'b']);
+      expect(queue.droppedAdds()).toBe(2);
+    });
+
+    test('never refuse what they know: repeated adds, retries of what is processed, delays that end', () => {
+      const { clock, queue } = limited({ maxDepth: 2 });
+      queue.addAll(['a', 'b']);
+      expect(queue.tryGet()).toBe('a');
+      queue.add('c');
+      queue.add('a');
+      queue.addRateLimited('a');
+      queue.add('b');
+      queue.addAfter('b', 10);
+      queue.done('a');
+      expect(drain(queue)).toEqual(['b', 'c', 'a']);
+      clock.step(100);
+      expect(drain(queue)).toEqual(['b', 'a']);
+    });
+
+    test('options that make no sense are refused', () => {
+      for (const maxDepth of [0, -1, 1.5, Number.NaN, wrong('9')])
+        expectError(() => make.queue({ maxDepth }), 'INVALID_ARGUMENT', /maxDepth/);
+      expectError(() => make.queue({ maxDepth: 5, whenFull: wrong('wait') }), 'INVALID_ARGUMENT', /whenFull/);
+      expectError(() => make.queue({ times: wrong(1) }), 'INVALID_ARGUMENT', /times/);
+      expectError(() => make.delaying({ inner: make.queue(), maxDepth: 5 }), 'INVALID_ARGUMENT', /inner/);
+      expectError(() => make.delaying({ inner: make.queue(), addEndsWait: true }), 'INVALID_ARGUMENT', /inner/);
+    });
+  });
+
+  describe(`Queues: snapshot (${make.name})`, () => {
+    const brief = ({ item, state }: QueuedKey<string>) => `${item} ${state}`;
+
+    test('says of every key where it is, since when and until when', () => {
+      const { clock, queue } = limited({ times: true });
+      queue.addAll(['processed', 'again', 'ready']);
+      clock.step(5);
+      queue.getBatch(2);
+      clock.step(7);
+      queue.add('again');
+      queue.addRateLimited('ready');
+      queue.addRateLimited('failing');
+      queue.pin('only pinned');
+      queue.pin('failing');
+      clock.step(1);
+      const { keys, next } = queue.snapshot();
+      expect(next).toBeUndefined();
+      const nothing = { waitingMs: undefined, queuedMs: undefined, processingMs: undefined, priority: undefined };
+      const plain = { ...nothing, addedAgain: false, pinned: false, failures: 0 };
+      expect(keys).toEqual([
+        { ...plain, item: 'processed', state: 'processing', processingMs: 8 },
+        { ...plain, item: 'again', state: 'processing', addedAgain: true, processingMs: 8, queuedMs: 1 },
+        { ...plain, item: 'ready', state: 'ready', queuedMs: 13, waitingMs: 99, failures: 1 },
+        { ...plain, item: 'failing', state: 'waiting', pinned: true, waitingMs: 99, failures: 1 },
+      ]);
+    });
+
+    test('without times it leaves them out', () => {
+      const { queue } = delaying();
+      queue.add('a');
+      expect(queue.snapshot().keys[0]).toMatchObject({ item: 'a', state: 'ready', queuedMs: undefined });
+    });
+
+    test('comes in pages that hold each key once', () => {
+      const queue = make.queue();
+      const keys = Array.from({ length: 2_500 }, (_, i) => `key-${i}`);
+      queue.addAll(keys);
+      queue.doneAll(queue.getBatch(300)); // leaves gaps
+      const seen: string[] = [];
+      let pages = 0;
+      for (let after: number | undefined = 0; after !== undefined; pages++) {
+        const page: ReturnType<WorkQueue['snapshot']> = queue.snapshot({ after, limit: 100 });
+        expect(page.keys.length).toBeLessThanOrEqual(100);
+        seen.push(...page.keys.map(({ item }) => item));
+        after = page.next;
+      }
+      expect(seen).toEqual(keys.slice(300));
+      expect(pages).toBe(22);
+    });
+
+    test('of a queue that wraps another shows what both hold', () => {
+      const clock = new FakeClock();
+      const queue = make.delaying({ inner: make.queue({ clock }), clock });
+      queue.add('a');
+      queue.addAfter('b', 10);
+      queue.addAfter('a', 10);
+      const first = queue.snapshot({ limit: 1 });
+      expect(first.keys.map(brief)).toEqual(['a ready']);
+      const rest = queue.snapshot({ after: first.next });
+      expect(rest.keys.map(brief).sort()).toEqual(['a waiting', 'b waiting']);
+      expect(rest.next).toBeUndefined();
+    });
+
+    test('refuses bad pages', () => {
+      const queue = make.queue();
+      expectError(() => queue.snapshot({ limit: 0 }), 'INVALID_ARGUMENT', /limit/);
+      expectError(() => queue.snapshot({ after: -1 }), 'INVALID_ARGUMENT', /after/);
+      expectError(() => queue.snapshot(wrong(null)), 'INVALID_ARGUMENT');
+      expect(queue.snapshot({ after: 10_000 })).toEqual({ keys: [], next: undefined });
+    });
+  });
+
+  describe(`Queues: recover (${make.name})`, () => {
+    test('lists all that a queue holds, also one whose core has trapped', async () => {
+      const { queue } = delaying();
+      queue.addAll(['a', 'b']);
+      queue.tryGet();
+      queue.addAfter('c', 10);
+      expect(queue.recover().sort()).toEqual(['a', 'b', 'c']);
+      const waiting = make.queue().get();
+      const core = (queue as unknown as { core: { x: object; trapped(cause: unknown): unknown } }).core;
+      core.trapped(new WebAssembly.RuntimeError('unreachable'));
+      await expectRejection(waiting, 'POISONED');
+      expectError(() => queue.add('d'), 'POISONED');
+      expect(queue.recover().sort()).toEqual(['a', 'b', 'c']);
+      const next = make.queue();
+      next.addAll(queue.recover());
+      expect(drain(next).sort()).toEqual(['a', 'b', 'c']);
+    });
+
+    test('lists what the wrapped queue holds too, and nothing after dispose', () => {
+      const clock = new FakeClock();
+      const queue = make.delaying({ inner: make.queue(), clock });
+      queue.add('a');
+      queue.addAfter('b', 5);
+      expect(queue.recover().sort()).toEqual(['a', 'b']);
+      queue.dispose();
+      expectError(() => queue.recover(), 'DISPOSED');
+    });
+  });
+}

@@ -1,0 +1,335 @@
+/** Batches and slots of WorkQueue, for any implementation. */
+import { FakeClock, PrometheusProvider, type QueueOrder, type Request, requestKey } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { drain, expectError, settle, watch, wrong } from '../helpers.ts';
+import type { Implementation } from '../implementations.ts';
+import { distinctKeys } from './hostile.ts';
+
+const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `key-${i}`);
+
+export function slotCases(make: Implementation): void {
+  describe(`WorkQueue: batches (${make.name})`, () => {
+    test('addAll adds in turn, once each', () => {
+      const queue = make.queue();
+      queue.addAll(['b', 'a', 'b', ...distinctKeys]);
+      expect(drain(queue)).toEqual([...new Set(['b', 'a', ...distinctKeys])]);
+      queue.addAll([]);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('getBatch hands out up to so many in their order, doneAll ends them', () => {
+      const queue = make.queue();
+      const keys = numbers(700);
+      queue.addAll(keys);
+      const first = queue.getBatch(500);
+      expect(first).toEqual(keys.slice(0, 500));
+      const second = queue.getBatch(500);
+      expect(second).toEqual(keys.slice(500));
+      expect(queue.getBatch(500)).toEqual([]);
+      queue.addAll(keys); // while all of them are being processed
+      expect(queue.len()).toBe(0);
+      queue.doneAll(first);
+      expect(queue.len()).toBe(500);
+      queue.doneAll(new Set(second));
+      expect(queue.getBatch(1_000)).toEqual(keys);
+    });
+
+    test('an array that has changed since getBatch made it is taken for what it holds', () => {
+      const queue = make.queue();
+      queue.addAll(['a', 'b', 'c']);
+      const batch = queue.getBatch(3);
+      queue.addAll(['a', 'b', 'c']);
+      batch.pop();
+      batch.reverse();
+      queue.doneAll(batch);
+      expect(queue.getBatch(3)).toEqual(['b', 'a']);
+    });
+
+    test('a key done alone, and its slot given to another key, is not ended twice by its batch', () => {
+      const queue = make.queue();
+      queue.addAll(['a', 'b']);
+      const batch = queue.getBatch(2);
+      queue.done('a');
+      queue.done('b');
+      queue.addAll(['c', 'd']); // take the slots
+      expect(queue.getBatch(2)).toEqual(['c', 'd']);
+      queue.addAll(['c', 'd']);
+      queue.doneAll(batch);
+      expect(queue.len()).toBe(0);
+      queue.doneAll(['c', 'd']);
+      expect(drain(queue)).toEqual(['c', 'd']);
+    });
+
+    test('done after a batch has ended its item does not end what has the slot now', () => {
+      const queue = make.queue();
+      queue.add('a');
+      expect(queue.tryGet()).toBe('a'); // the queue remembers what it handed out last
+      queue.doneAll(['a']);
+      const slots = new Int32Array(1);
+      queue.add('a');
+      queue.tryGet();
+      queue.add('b');
+      queue.getSlots(slots);
+      queue.doneSlots(slots, 1);
+      queue.add('c');
+      queue.getSlots(slots);
+      queue.done('b');
+      queue.add('c');
+      expect(queue.len()).toBe(0);
+      queue.doneSlots(slots, 1);
+      expect(drain(queue)).toEqual(['c']);
+    });
+
+    test('a get that waits is served by addAll, and by a doneAll that makes a key ready again', async () => {
+      const queue = make.queue();
+      const [one, two] = [watch(queue.get()), watch(queue.get())];
+      queue.addAll(['a']);
+      await settle();
+      expect(one.value).toEqual({ item: 'a', shutdown: false });
+      queue.add('a');
+      queue.doneAll(['a']);
+      await settle();
+      expect(two.value).toEqual({ item: 'a', shutdown: false });
+    });
+
+    test('a drain ends when the last of a batch is done', async () => {
+      const queue = make.queue();
+      queue.addAll(['a', 'b']);
+      const batch = queue.getBatch(2);
+      const drained = watch(queue.shutDownWithDrain());
+      await settle();
+      expect(drained.state).toBe('pending');
+      queue.doneAll(batch);
+      await settle();
+      expect(drained.state).toBe('fulfilled');
+    });
+
+    test('go through a wrapped queue, an order of the user and metrics of the user', () => {
+      const counted = { adds: 0, depth: 0, works: 0 };
+      const quiet = { inc: () => {}, dec: () => {}, set: () => {}, observe: () => {} };
+      const provider = {
+        newDepthMetric: () => ({ inc: () => counted.depth++, dec: () => counted.depth-- }),
+        newAddsMetric: () => ({ inc: () => counted.adds++ }),
+        newLatencyMetric: () => quiet,
+        newWorkDurationMetric: () => ({ observe: () => counted.works++ }),
+        newUnfinishedWorkSecondsMetric: () => quiet,
+        newLongestRunningProcessorSecondsMetric: () => quiet,
+        newRetriesMetric: () => quiet,
+      };
+      const stack: string[] = [];
+      const order: QueueOrder<string> = {
+        touch: () => {},
+        push: (item) => void stack.push(item),
+        len: () => stack.length,
+        pop: () => stack.pop() as string,
+      };
+      const inner = make.queue({ queue: order, name: 'counted', metricsProvider: provider, clock: new FakeClock() });
+      const queue = make.delaying({ inner });
+      queue.addAll(['a', 'b', 'c']);
+      expect(counted).toEqual({ adds: 3, depth: 3, works: 0 });
+      const batch = queue.getBatch(2);
+      expect(batch).toEqual(['c', 'b']);
+      queue.doneAll(batch);
+      expect(counted).toEqual({ adds: 3, depth: 1, works: 2 });
+      const slots = new Int32Array(8);
+      expect(queue.getSlots(slots)).toBe(1);
+      expect(queue.slotItem(slots[0] as number)).toBe('a');
+      queue.doneSlots(slots, 1);
+      expect(counted).toEqual({ adds: 3, depth: 0, works: 3 });
+    });
+
+    test('are counted by the metrics that read the core', () => {
+      const provider = new PrometheusProvider();
+      const clock = new FakeClock();
+      const queue = make.queue({ name: 'batches', metricsProvider: provider, clock });
+      const slots = Int32Array.from(numbers(10), (key) => queue.pin(key));
+      queue.addSlots(slots, 10);
+      clock.step(100);
+      const handed = new Int32Array(10);
+      expect(queue.getSlots(handed)).toBe(10);
+      clock.step(10);
+      queue.doneSlots(handed, 4);
+      const text = provider.text();
+      expect(text).toMatch(/workqueue_adds_total\{name="batches"\} 10\n/);
+      expect(text).toMatch(/workqueue_queue_duration_seconds_sum\{name="batches"\} (1|0\.99)/);
+      expect(text).toMatch(/workqueue_work_duration_seconds_count\{name="batches"\} 4\n/);
+    });
+
+    test('bad input is refused, and nothing is lost by it', () => {
+      const queue = make.queue();
+      queue.add('a');
+      for (const max of [0, -1, 1.5, Number.NaN, wrong('3')])
+        expectError(() => queue.getBatch(max), 'INVALID_ARGUMENT');
+      expectError(() => queue.addAll(wrong(3)), 'INVALID_ARGUMENT');
+      expectError(() => queue.doneAll(wrong(undefined)), 'INVALID_ARGUMENT');
+      expectError(() => queue.addAll(['b', wrong(7), 'c']), 'INVALID_ARGUMENT');
+      expect(drain(queue)).toEqual(['a', 'b']);
+    });
+  });
+
+  describe(`WorkQueue: slots (${make.name})`, () => {
+    test('a pinned slot adds its item again and again, without its key', () => {
+      const queue = make.queue();
+      const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
+      expect(queue.len()).toBe(0);
+      const handed = new Int32Array(4);
+      for (let round = 0; round < 3; round++) {
+        queue.addSlots(slots, 2);
+        queue.addSlots(slots, 1);
+        expect(queue.getSlots(handed)).toBe(2);
+        expect([...handed.subarray(0, 2)].map((slot) => queue.slotItem(slot))).toEqual(['a', 'b']);
+        expect(handed.subarray(0, 2)).toEqual(slots);
+        queue.doneSlots(handed, 2);
+      }
+      expect(queue.getSlots(handed)).toBe(0);
+    });
+
+    test('slots and keys of one item are one item', () => {
+      const queue = make.queue<Request>({ key: requestKey });
+      const slot = Int32Array.of(queue.pin({ namespace: 'a', name: 'b' }));
+      queue.add({ namespace: 'a', name: 'b' });
+      queue.addSlots(slot, 1);
+      expect(queue.len()).toBe(1);
+      expect(queue.tryGet()).toEqual({ namespace: 'a', name: 'b' });
+      queue.addSlots(slot, 1); // while it is processed
+      expect(queue.len()).toBe(0);
+      queue.done({ namespace: 'a', name: 'b' });
+      expect(queue.len()).toBe(1);
+      const handed = new Int32Array(1);
+      expect(queue.getSlots(handed)).toBe(1);
+      expect(handed).toEqual(slot);
+      queue.done({ namespace: 'a', name: 'b' });
+      queue.doneSlots(handed, 1); // it is not being processed: no effect
+      expect(queue.len()).toBe(0);
+    });
+
+    test('pinned twice is one slot, and one unpin ends it', () => {
+      const queue = make.queue();
+      const slot = queue.pin('a');
+      expect(queue.pin('a')).toBe(slot);
+      queue.unpin(slot);
+      expectError(() => queue.unpin(slot), 'STALE_SLOT', /pin/);
+      expectError(() => queue.slotItem(slot), 'STALE_SLOT');
+    });
+
+    test('an unpinned slot is stale, also when another key has its place by now', () => {
+      const queue = make.queue();
+      const slot = queue.pin('a');
+      queue.unpin(slot);
+      const other = queue.pin('b');
+      expect(other).not.toBe(slot);
+      const both = Int32Array.of(other, slot);
+      expectError(() => queue.addSlots(both, 2), 'STALE_SLOT', String(slot));
+      expect(queue.len()).toBe(0); // nothing of it was added
+      expectError(() => queue.addSlots(Int32Array.of(slot), 1), 'STALE_SLOT');
+      queue.addSlots(both, 1);
+      const handed = new Int32Array(2);
+      expect(queue.getSlots(handed)).toBe(1);
+      expectError(() => queue.doneSlots(both, 2), 'STALE_SLOT');
+      queue.add('b');
+      expect(queue.len()).toBe(0); // it is still being processed
+      queue.doneSlots(both, 1);
+      expect(queue.len()).toBe(1);
+    });
+
+    test('a thousand turns of one place, and a stale slot is stale at each', () => {
+      const queue = make.queue();
+      const old: number[] = [];
+      for (let i = 0; i < 1_000; i++) {
+        const slot = queue.pin(`key-${i}`);
+        queue.unpin(slot);
+        old.push(slot);
+      }
+      expect(new Set(old).size).toBe(1_000);
+      queue.pin('last');
+      for (const slot of old) expectError(() => queue.slotItem(slot), 'STALE_SLOT');
+    });
+
+    test('a slot from getSlots holds until it is done', () => {
+      const queue = make.queue();
+      queue.addAll(['a', 'b']);
+      const handed = new Int32Array(2);
+      queue.getSlots(handed);
+      queue.doneSlots(handed, 2);
+      expectError(() => queue.doneSlots(handed, 1), 'STALE_SLOT');
+      expectError(() => queue.doneSlots(handed, 2), 'STALE_SLOT');
+      expectError(() => queue.slotItem(handed[0] as number), 'STALE_SLOT');
+    });
+
+    test('unpinned while it is queued, waits or is processed, an item stays there', () => {
+      const clock = new FakeClock();
+      const queue = make.delaying({ clock });
+      for (const where of ['queued', 'waiting', 'processed']) {
+        const slot = queue.pin('a');
+        if (where === 'waiting') queue.addAfter('a', 10);
+        else queue.add('a');
+        if (where === 'processed') queue.tryGet();
+        queue.unpin(slot);
+        if (where === 'processed') queue.add('a');
+        if (where === 'processed') queue.done('a');
+        clock.step(10);
+        expect(drain(queue), where).toEqual(['a']);
+        expectError(() => queue.slotItem(slot), 'STALE_SLOT');
+      }
+    });
+
+    test('slots serve a get that waits, and are dropped after shutdown', async () => {
+      const queue = make.queue();
+      const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
+      const [one, two, three] = [watch(queue.get()), watch(queue.get()), watch(queue.get())];
+      queue.addSlots(slots, 2);
+      await settle();
+      expect([one.value?.item, two.value?.item, three.state]).toEqual(['a', 'b', 'pending']);
+      queue.addSlots(slots, 2);
+      queue.doneSlots(slots, 1);
+      await settle();
+      expect(three.value?.item).toBe('a');
+      queue.shutDown();
+      queue.doneSlots(slots, 2);
+      queue.addSlots(slots, 2);
+      expect(drain(queue)).toEqual(['b']);
+    });
+
+    test('bad input is refused', () => {
+      const queue = make.queue();
+      const slots = Int32Array.of(queue.pin('a'));
+      for (const count of [-1, 2, 0.5, Number.NaN, wrong('1')]) {
+        expectError(() => queue.addSlots(slots, count), 'INVALID_ARGUMENT');
+        expectError(() => queue.doneSlots(slots, count), 'INVALID_ARGUMENT');
+      }
+      for (const array of [[1], new Uint32Array(1), undefined, null]) {
+        expectError(() => queue.addSlots(wrong(array), 1), 'INVALID_ARGUMENT');
+        expectError(() => queue.doneSlots(wrong(array), 1), 'INVALID_ARGUMENT');
+        expectError(() => queue.getSlots(wrong(array)), 'INVALID_ARGUMENT');
+      }
+      for (const slot of [-1, -2, -3, 0x7fffffff, 5]) expectError(() => queue.slotItem(slot), 'STALE_SLOT');
+      for (const slot of [wrong('x'), 0.5, Number.NaN])
+        expectError(() => queue.slotItem(wrong(slot)), 'INVALID_ARGUMENT', /slot/);
+      expectError(() => queue.pin(wrong(7)), 'INVALID_ARGUMENT');
+      queue.addSlots(slots, 0);
+      expect(queue.getSlots(new Int32Array(0))).toBe(0);
+      expect(queue.len()).toBe(0);
+      queue.dispose();
+      expectError(() => queue.addSlots(slots, 1), 'DISPOSED');
+      expectError(() => queue.getSlots(slots), 'DISPOSED');
+      expectError(() => queue.doneSlots(slots, 1), 'DISPOSED');
+      expectError(() => queue.pin('a'), 'DISPOSED');
+      expectError(() => queue.unpin(slots[0] as number), 'DISPOSED');
+      expectError(() => queue.getBatch(1), 'DISPOSED');
+    });
+
+    test('the slots of one queue mean nothing in another, wherever they are not pinned', () => {
+      const [one, two] = [make.queue(), make.queue()];
+      const slot = one.pin('a');
+      expectError(() => two.slotItem(slot), 'STALE_SLOT');
+    });
+
+    test('slots of a queue with a bound are counted like items', () => {
+      const queue = make.queue({ maxDepth: 1, whenFull: 'drop' });
+      const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
+      queue.addSlots(slots, 2);
+      expect(queue.droppedAdds()).toBe(1);
+      expect(drain(queue)).toEqual(['a']);
+    });
+  });
+}

@@ -1,0 +1,9 @@
+/** bindings/workqueue/work-queue.ts and what the queues do beyond client-go, with either key table. */
+import { extensionCases } from './cases/extensions.ts';
+import { slotCases } from './cases/slots.ts';
+import { implementations } from './implementations.ts';
+
+for (const implementation of implementations) {
+  slotCases(implementation);
+  extensionCases(implementation);
+}
