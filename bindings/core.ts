@@ -243,7 +243,8 @@ function useModule(module: WebAssembly.Module): void {
 }
 
 /**
- * Gives the core a compiled module, for hosts that forbid compiling (else not needed). Before first use.
+ * Gives the core a compiled module, for hosts that forbid compiling (else not needed). Before first use. A page whose
+ * Content-Security-Policy lacks 'wasm-unsafe-eval' may take one from a worker that was served with a policy of its own.
  *
  * @example
  * import module from 'capstan/core.wasm'; // in a bundler or host that compiles .wasm imports
