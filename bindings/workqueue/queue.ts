@@ -304,6 +304,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     return this.core === disposed;
   }
 
+  /** @internal Throws when disposed of. Enough before a call of the core that throws by itself when poisoned: it costs no call. */
+  protected checkOpen(): void {
+    if (this.core === disposed) this.checkAlive();
+  }
+
   /** @internal Throws when disposed of or poisoned. */
   protected checkAlive(): void {
     try {
