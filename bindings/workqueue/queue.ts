@@ -61,9 +61,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   protected readonly bound: Bound | undefined;
   /** @internal */
-  protected readonly gets = new Gets<T>();
+  protected readonly gets: Gets<T> = new Gets();
   /** @internal */
-  protected readonly drains = new Drains();
+  protected readonly drains: Drains = new Drains();
   /** @internal Whether the core keeps the times of each operation. */
   protected readonly timed: boolean;
 
