@@ -12,6 +12,7 @@ import {
   FakeClock,
   ItemExponentialFailureRateLimiter,
   type MetricsProvider,
+  PriorityQueue,
   PrometheusProvider,
   type QueueOrder,
   RateLimitingQueue,
@@ -97,6 +98,7 @@ const calledMetrics: MetricsProvider = {
   newUnfinishedWorkSecondsMetric: () => metric,
   newLongestRunningProcessorSecondsMetric: () => metric,
   newRetriesMetric: () => metric,
+  newDepthMetricWithPriority: () => metric,
 };
 
 interface Pod {
@@ -118,6 +120,10 @@ class World {
   readonly metered: DelayingQueue;
   readonly outer: DelayingQueue;
   readonly rated: RateLimitingQueue;
+  readonly levels = new PrometheusProvider({ flavor: 'controller-runtime' });
+  readonly ranked: PriorityQueue; // 'held' in processing, 'ready' ready, 'later' waits
+  readonly rankedMetered: PriorityQueue; // the same
+  readonly rankedRequests: PriorityQueue<Request>;
   readonly limiter = new ItemExponentialFailureRateLimiter(5, 1_000);
   readonly requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, { key: requestKey });
   readonly draining: WorkQueue; // 'a' in processing, 'b' ready
@@ -160,6 +166,15 @@ class World {
     this.outer = new DelayingQueue({ clock, inner: new WorkQueue() });
     this.outer.addAfter('later', 5);
     this.rated = new RateLimitingQueue(undefined, { clock });
+    this.ranked = new PriorityQueue(undefined, { clock, name: 'ranked', metricsProvider: this.levels });
+    this.rankedMetered = new PriorityQueue(undefined, { clock, name: 'ranked', metricsProvider: calledMetrics });
+    for (const each of [this.ranked, this.rankedMetered]) {
+      each.add('held');
+      each.tryGet();
+      each.addWithOpts({ priority: -1 }, 'ready');
+      each.addWithOpts({ priority: 2, after: 5 }, 'later');
+    }
+    this.rankedRequests = new PriorityQueue(undefined, { clock, key: requestKey });
     const idle = new WorkQueue();
     this.draining = new WorkQueue();
     for (const key of ['a', 'b']) this.draining.add(key);
@@ -273,6 +288,33 @@ const calls: Record<string, (world: World) => unknown> = {
   'time that passes': (w) => w.clock.step(5),
   'time that ends work': (w) => w.clock.step(600),
   addRateLimited: (w) => w.rated.addRateLimited('a'),
+  'new priority queue': () => new PriorityQueue(),
+  'new priority queue that ages': () => new PriorityQueue(undefined, { aging: { everyMs: 5 } }),
+  'add to a priority queue': (w) => w.ranked.add('new'),
+  addWithOpts: (w) => w.ranked.addWithOpts({ priority: 7, rateLimited: true }, 'new', 'ready'),
+  'addWithOpts with metrics': (w) => w.rankedMetered.addWithOpts({ priority: 7 }, 'new', 'ready', 'held'),
+  'addWithOpts of a request': (w) => w.rankedRequests.addWithOpts({ priority: 7 }, { namespace: 'a', name: 'b' }),
+  'addAfter to a priority queue': (w) => w.ranked.addAfter('ready', 5),
+  getWithPriority: (w) => w.ranked.getWithPriority(),
+  'getWithPriority with metrics': (w) => w.rankedMetered.getWithPriority(),
+  'done of a hidden key': (w) => {
+    w.ranked.add('held');
+    w.ranked.done('held');
+  },
+  'slots of a priority queue': (w) => {
+    w.ranked.addSlots(Int32Array.of(w.ranked.pin('new'), w.ranked.pin('ready')), 2);
+    const slots = new Int32Array(4);
+    w.ranked.doneSlots(slots, w.ranked.getSlots(slots));
+  },
+  'snapshot of a priority queue': (w) => w.ranked.snapshot(),
+  'shutDown of a priority queue': (w) => w.ranked.shutDown(),
+  'drain of a priority queue': (w) => {
+    w.waiting.push(watch(w.ranked.shutDownWithDrain()));
+    w.ranked.tryGet();
+    w.ranked.done('ready');
+  },
+  'the text of the metrics by priority': (w) => w.levels.text(),
+  'dispose of a priority queue': (w) => w.ranked.dispose(),
   'forget of a queue': (w) => w.rated.forget('a'),
   'numRequeues of a queue': (w) => w.rated.numRequeues('a'),
   when: (w) => w.limiter.when('a'),
@@ -314,6 +356,8 @@ const SILENT = new Set([
   'dispose of a queue with a limiter',
   'dispose of a limiter',
   'the text of the metrics',
+  'the text of the metrics by priority',
+  'dispose of a priority queue',
 ]);
 
 const reports: unknown[] = [];
