@@ -13,9 +13,10 @@
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } from "./entry";
 import { internRead, readKey, readPair, release } from "./keys";
+import { addDue, leaveWaiting } from "./priority";
 import { endWait, markDirty } from "./queue";
 import {
-  BACKOFF, K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf,
+  BACKOFF, K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_LEVELS, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf,
   recordOf,
 } from "./record";
 
@@ -78,7 +79,11 @@ function removeFirst(queue: usize): void {
 @inline
 function isLive(queue: usize, entry: usize): bool {
   const record = recordOf(queue, load<u32>(entry, E_SLOT));
-  return (load<u32>(record, R_META) & WAITING) != 0 && load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE);
+  return (
+    (load<u32>(record, R_META) & WAITING) != 0 &&
+    load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE) &&
+    (load<u32>(queue, Q_LEVELS) == 0 || load<f64>(keyOf(queue, load<u32>(entry, E_SLOT)), K_AT) == load<f64>(entry, E_AT))
+  );
 }
 
 /** Drops all stale entries and orders the rest again; they keep their times and sequence. */
@@ -95,7 +100,7 @@ function compact(queue: usize): void {
 }
 
 /** Room for one more entry. */
-function entryReady(queue: usize): bool {
+export function entryReady(queue: usize): bool {
   let size = load<u32>(queue, Q_HEAP_SIZE);
   const capacity = load<u32>(queue, Q_HEAP_CAPACITY);
   if (size < capacity) return true;
@@ -119,10 +124,20 @@ function entryReady(queue: usize): bool {
 }
 
 // What a second time for a waiting key does, and beside it: the wait is a back-off.
-const KEEP_EARLIEST: u32 = 0; // client-go's way
-const KEEP_LATEST: u32 = 1; // else the new time replaces the old one
-const MODE: u32 = 3;
-const IS_BACKOFF: u32 = 4;
+export const KEEP_EARLIEST: u32 = 0; // client-go's way
+export const KEEP_LATEST: u32 = 1; // else the new time replaces the old one
+export const MODE: u32 = 3;
+export const IS_BACKOFF: u32 = 4;
+
+/** The entry that says from now on until when a key waits. There is room for it. */
+@inline
+export function pushEntry(queue: usize, slot: u32, at: f64, sequence: u32): void {
+  store<f64>(keyOf(queue, slot), at, K_AT);
+  store<u32>(recordOf(queue, slot), sequence, R_SEQUENCE);
+  const size = load<u32>(queue, Q_HEAP_SIZE);
+  store<u32>(queue, size + 1, Q_HEAP_SIZE);
+  siftUp(entries(queue), size, at, slot, sequence);
+}
 
 /** The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
 @inline
@@ -140,13 +155,9 @@ function wait(queue: usize, slot: u32, at: f64, how: u32): i32 {
     store<u32>(record, meta | WAITING | backoff, R_META);
     store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
   }
-  store<f64>(key, at, K_AT);
-  const size = load<u32>(queue, Q_HEAP_SIZE);
   const sequence = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
   store<u32>(queue, sequence, Q_HEAP_SEQUENCE);
-  store<u32>(record, sequence, R_SEQUENCE);
-  store<u32>(queue, size + 1, Q_HEAP_SIZE);
-  siftUp(entries(queue), size, at, slot, sequence);
+  pushEntry(queue, slot, at, sequence);
   return meta & STATE ? NOTHING : slot;
 }
 
@@ -178,6 +189,14 @@ export function delayNext(queue: usize): f64 {
     removeFirst(queue);
   }
   return Infinity;
+}
+
+/** Ends a wait that is due and adds the key to the queue. */
+@inline
+function fire(queue: usize, slot: u32, now: f64): void {
+  endWait(queue, recordOf(queue, slot));
+  if (load<u32>(queue, Q_LEVELS) != 0) addDue(queue, slot, now);
+  else markDirty(queue, slot, now);
 }
 
 const FEW: u32 = 64; // so many due keys are taken off the heap one by one before the rest is looked at
@@ -222,8 +241,7 @@ function advanceMany(queue: usize, now: f64): u32 {
     store<u64>(queue, load<u64>(recordOf(queue, load<u32>(ahead, E_SLOT))), Q_TOUCHED);
     if (!isLive(queue, entry)) continue;
     const slot = load<u32>(entry, E_SLOT);
-    endWait(queue, recordOf(queue, slot));
-    markDirty(queue, slot, now);
+    fire(queue, slot, now);
     count++;
   }
   blockFree(taken, bytes);
@@ -239,11 +257,19 @@ export function delayAdvance(queue: usize, now: f64): u32 {
     if (load<u32>(queue, Q_HEAP_SIZE) == 0 || delayNext(queue) > now) break;
     const slot = load<u32>(entries(queue), E_SLOT);
     removeFirst(queue);
-    endWait(queue, recordOf(queue, slot));
-    markDirty(queue, slot, now);
+    fire(queue, slot, now);
     count++;
   }
   return count;
+}
+
+/** Adds the first key whose wait has ended: its slot, or NOTHING. */
+export function delayFire(queue: usize, now: f64): i32 {
+  if (!(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
+  const slot = load<u32>(entries(queue), E_SLOT);
+  removeFirst(queue);
+  fire(queue, slot, now);
+  return slot;
 }
 
 /** Added to the slot that delayPop and delayCancel answer: the key is otherwise idle, and its slot has been given back. */
@@ -259,6 +285,7 @@ export function delayPop(queue: usize, now: f64): i32 {
 
 @inline
 function forgetWait(queue: usize, slot: u32): i32 {
+  if (load<u32>(queue, Q_LEVELS) != 0) leaveWaiting(queue, slot);
   if ((endWait(queue, recordOf(queue, slot)) & STATE) != 0) return slot;
   release(queue, slot);
   return slot | POP_RELEASED;

@@ -15,15 +15,15 @@ export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
   queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
 } from "./queue";
-export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
+export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayFire, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
+export {
+  priorityNew, priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom, priorityOf,
+  levelsSurvey, levelPriority, levelDepth, levelLongest,
+} from "./priority";
 export {
   slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsEver, slotsBusy,
   slotAdded, slotStarted,
 } from "./slots";
-export {
-  limiterFail, limiterFailPair, limiterFailSlot, limiterForget, limiterForgetPair, limiterCount,
-  limiterCountPair, limiterCountSlot,
-} from "./limiter";
 export {
   indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
 } from "./indices";

@@ -11,6 +11,7 @@
 // difference between two keys spreads in a way that nobody who lacks the seed can predict.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
+import { ringReady } from "./ring";
 import {
   CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, HEADER_BYTES, INLINE_BYTES, ISSUED, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
   K_EXTERNAL_UNITS, K_FORM, K_KEY, NO_MEMORY, NOTHING, Q_TIMES, R_HASH, R_LINK, R_META, SPLIT_SHIFT, T_BUCKETS, T_CHUNKS, T_DIR,
@@ -259,6 +260,7 @@ function growDirectory(old: usize, oldSize: u32, size: u32): usize {
 
 function addChunk(table: usize): bool {
   const chunks = load<u32>(table, T_CHUNKS);
+  if (!ringReady(table, (chunks + 1) << CHUNK_SHIFT)) return false;
   const size = load<u32>(table, T_DIR_SIZE);
   const timed = load<u32>(table, Q_TIMES) != 0;
   if (chunks == size) {

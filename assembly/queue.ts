@@ -1,21 +1,25 @@
-// The work queue: client-go's dirty and processing sets as bits of a key's record, its FIFO as a list through the records.
+// The work queue: client-go's dirty and processing sets as bits of a key's record, its FIFO as a ring of slots.
 //
 // Invariants, as in client-go util/workqueue/queue.go:
-// - a key in the ready list is DIRTY and not PROCESSING; a DIRTY key that is not PROCESSING is in the ready list
+// - a key in the ring is DIRTY and not PROCESSING; a DIRTY key that is not PROCESSING is in the ring
 //   (unless the host keeps an order of its own: then it is in the host's);
-// - a key that is PROCESSING is in no list: done() puts it back if it has become DIRTY meanwhile;
+// - a key that is PROCESSING is not in it: done() puts it back if it has become DIRTY meanwhile;
 // - a key with no state bit has no slot.
+// The ready keys of a priority queue stand in levels instead (priority.ts): it has no ring.
 //
-// done() and the firing of delays never need memory: the list is made of the records.
+// done() and the firing of delays never need memory: the ring has room for every slot.
 //
 // Timed queues also keep when each key became dirty and when it was handed out, chain the keys being processed in the
 // order in which they were handed out (the first is the longest running), and count what the metrics show.
 
 import { blockAlloc, blockFree } from "./memory";
 import { internRead, keysFree, keysNew, peekBucket, readKey, readPair, release, timeColumn } from "./keys";
+import { levelsFree } from "./levels";
+import { ringAt, ringFree, ringNew, ringPush } from "./ring";
+import { addPlain, backInLine, takeByLevel } from "./priority";
 import {
-  ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, BACKOFF, DIRTY, M_ADDED, M_AFTER, M_BEFORE, M_STARTED, NO_MEMORY, NOTHING, PINNED, PROCESSING, Q_DIRTY, Q_HEAD,
-  Q_HEAP, Q_HOST_ORDER, Q_HEAP_CAPACITY, Q_LEN, Q_LONGEST, Q_NEWEST, Q_PROCESSING, Q_RULES, Q_STATS, Q_TAIL, Q_TOUCHED, Q_WAITING, R_LINK, R_META,
+  ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, LISTED, M_ADDED, M_AFTER, M_BEFORE, M_STARTED, NO_MEMORY, NOTHING, PINNED, PROCESSING,
+  Q_DIRTY, Q_HEAD, Q_HEAP, Q_HOST_ORDER, Q_HEAP_CAPACITY, Q_LEVELS, Q_LONGEST, Q_NEWEST, Q_PROCESSING, Q_RULES, Q_STATS, Q_TAIL, Q_TOUCHED, Q_WAITING, R_META,
   STATE, WAITING, recordOf, timesOf,
 } from "./record";
 
@@ -32,11 +36,15 @@ const BUCKETS: u32 = 12; // 10 ns, 100 ns, … 1000 s; component-base's ten and 
 let lastWait: f64 = 0;
 let lastWork: f64 = 0;
 
-/** A queue, or 0 when there is no memory. hostOrder: the host is told what is ready and chooses by queueTake. */
-export function queueNew(timed: bool, hostOrder: bool): usize {
+/** A queue, or 0 when there is no memory. order: LISTED, BY_LEVEL, or BY_HOST: the host is told what is ready and chooses by queueTake. */
+export function queueNew(timed: bool, order: u32): usize {
   const queue = keysNew();
   if (queue == 0) return 0;
-  store<u32>(queue, hostOrder, Q_HOST_ORDER);
+  store<u32>(queue, order, Q_HOST_ORDER);
+  if (order == LISTED && !ringNew(queue)) {
+    keysFree(queue);
+    return 0;
+  }
   if (!timed) return queue;
   const stats = blockAlloc(STATS_BYTES);
   if (stats != 0 && timeColumn(queue)) {
@@ -45,6 +53,7 @@ export function queueNew(timed: bool, hostOrder: bool): usize {
     return queue;
   }
   if (stats != 0) blockFree(stats, STATS_BYTES);
+  ringFree(queue);
   keysFree(queue);
   return 0;
 }
@@ -54,6 +63,9 @@ export function queueFree(queue: usize): void {
   if (stats != 0) blockFree(stats, STATS_BYTES);
   const heap = <usize>load<u32>(queue, Q_HEAP);
   if (heap != 0) blockFree(heap, (load<u32>(queue, Q_HEAP_CAPACITY) << 4) + 64);
+  const levels = <usize>load<u32>(queue, Q_LEVELS);
+  if (levels != 0) levelsFree(levels);
+  ringFree(queue);
   keysFree(queue);
 }
 
@@ -66,14 +78,13 @@ function observe(histogram: usize, seconds: f64): void {
 }
 
 @inline
-function pushReady(queue: usize, slot: u32, record: usize): void {
-  if (load<u32>(queue, Q_HOST_ORDER) != 0) return;
-  store<u32>(record, 0, R_LINK);
-  const tail = load<u32>(queue, Q_TAIL);
-  if (tail == 0) store<u32>(queue, slot + 1, Q_HEAD);
-  else store<u32>(recordOf(queue, tail - 1), slot + 1, R_LINK);
-  store<u32>(queue, slot + 1, Q_TAIL);
-  store<u32>(queue, load<u32>(queue, Q_LEN) + 1, Q_LEN);
+function pushReady(queue: usize, slot: u32): void {
+  const order = load<u32>(queue, Q_HOST_ORDER);
+  if (order != LISTED) {
+    if (order == BY_LEVEL) backInLine(queue, slot);
+    return;
+  }
+  ringPush(queue, slot);
 }
 
 /** Ends a wait, for keys that stay in the queue. The heap's entry is stale from here on. */
@@ -88,7 +99,12 @@ export function endWait(queue: usize, record: usize): u32 {
 /** Makes a slot's key dirty. NOTHING: it was, or is left to its back-off; else the slot, with NOT_READY when done() will queue it. */
 @inline
 export function markDirty(queue: usize, slot: u32, now: f64): i32 {
-  const record = recordOf(queue, slot);
+  return load<u32>(queue, Q_LEVELS) != 0 ? addPlain(queue, slot, now) : markRecord(queue, slot, recordOf(queue, slot), now);
+}
+
+/** Of a queue without levels. */
+@inline
+export function markRecord(queue: usize, slot: u32, record: usize, now: f64): i32 {
   let meta = load<u32>(record, R_META);
   if (meta & WAITING) {
     const rules = load<u32>(queue, Q_RULES);
@@ -104,7 +120,7 @@ export function markDirty(queue: usize, slot: u32, now: f64): i32 {
     store<f64>(timesOf(queue, slot), now, M_ADDED);
   }
   if (meta & PROCESSING) return slot | NOT_READY;
-  pushReady(queue, slot, record);
+  pushReady(queue, slot);
   return slot;
 }
 
@@ -154,36 +170,45 @@ function endTimes(queue: usize, slot: u32, now: f64): void {
 }
 
 @inline
-function startProcessing(queue: usize, slot: u32, record: usize, now: f64): void {
+export function startProcessing(queue: usize, slot: u32, record: usize, now: f64): void {
   store<u32>(record, (load<u32>(record, R_META) & ~DIRTY) | PROCESSING, R_META);
   store<u32>(queue, load<u32>(queue, Q_PROCESSING) + 1, Q_PROCESSING);
   store<u32>(queue, load<u32>(queue, Q_DIRTY) - 1, Q_DIRTY);
   if (load<u32>(queue, Q_STATS) != 0) startTimes(queue, slot, now);
 }
 
+// How many keys ahead of the one that is handed out a state is loaded, and then its bucket, which done() empties.
+const STATE_AHEAD: u32 = 8;
+const BUCKET_AHEAD: u32 = 4;
+
+/** The bucket that done() of a key empties; nothing for a pinned key, which keeps it. */
+@inline
+export function bucketOf(queue: usize, record: usize): u64 {
+  return load<u32>(record, R_META) & PINNED ? 0 : peekBucket(queue, record);
+}
+
 /**
- * Loads what the calls to come will need, long before they do: the bucket that done() empties and the record that the next get
- * hands out. Where keys come out in another order than they went in, each of the two is a cache miss; here the misses overlap with
- * each other and with the host's code. WebAssembly has no prefetch, so the loads end in a word that nobody reads.
+ * Loads what the calls to come will need, long before they do. Where keys come out in another order than they went in, each state and each
+ * bucket is a cache miss; here the misses overlap with each other and with the host's code. WebAssembly has no prefetch, so the
+ * loads end in a word that nobody reads.
  */
 @inline
-function touchAhead(queue: usize, record: usize, next: u32): void {
-  const bucket = load<u32>(record, R_META) & PINNED ? 0 : peekBucket(queue, record); // a pinned key keeps its bucket
-  store<u64>(queue, bucket ^ (next != 0 ? load<u64>(recordOf(queue, next - 1)) : 0), Q_TOUCHED);
+function touchAhead(queue: usize, record: usize, head: u32, ready: u32): void {
+  let touched = bucketOf(queue, ready > BUCKET_AHEAD ? recordOf(queue, ringAt(queue, head + BUCKET_AHEAD)) : record);
+  if (ready > STATE_AHEAD) touched ^= load<u64>(recordOf(queue, ringAt(queue, head + STATE_AHEAD)));
+  store<u64>(queue, touched, Q_TOUCHED);
 }
 
 /** Hands out the first ready key: its slot, or NOTHING. */
 @inline
 export function takeFirst(queue: usize, now: f64): i32 {
   const head = load<u32>(queue, Q_HEAD);
-  if (head == 0) return NOTHING;
-  const slot = head - 1;
+  const ready = load<u32>(queue, Q_TAIL) - head;
+  if (ready == 0) return load<u32>(queue, Q_LEVELS) == 0 ? NOTHING : takeByLevel(queue, now);
+  const slot = ringAt(queue, head);
   const record = recordOf(queue, slot);
-  const next = load<u32>(record, R_LINK);
-  store<u32>(queue, next, Q_HEAD);
-  if (next == 0) store<u32>(queue, 0, Q_TAIL);
-  store<u32>(queue, load<u32>(queue, Q_LEN) - 1, Q_LEN);
-  touchAhead(queue, record, next);
+  store<u32>(queue, head + 1, Q_HEAD);
+  touchAhead(queue, record, head, ready);
   startProcessing(queue, slot, record, now);
   return slot;
 }
@@ -208,15 +233,14 @@ export const DONE_RELEASED: i32 = 3; // done; the slot was given back
 
 /** Ends the processing of a slot. */
 @inline
-export function endProcessing(queue: usize, slot: u32, now: f64): i32 {
-  const record = recordOf(queue, slot);
+export function endProcessing(queue: usize, slot: u32, record: usize, now: f64): i32 {
   const meta = load<u32>(record, R_META);
   if ((meta & PROCESSING) == 0) return DONE_UNKNOWN;
   store<u32>(record, meta & ~PROCESSING, R_META);
   store<u32>(queue, load<u32>(queue, Q_PROCESSING) - 1, Q_PROCESSING);
   if (load<u32>(queue, Q_STATS) != 0) endTimes(queue, slot, now);
   if (meta & DIRTY) {
-    pushReady(queue, slot, record);
+    pushReady(queue, slot);
     return DONE_REQUEUED;
   }
   if (meta & (WAITING | PINNED)) return DONE_KEPT;
@@ -225,7 +249,7 @@ export function endProcessing(queue: usize, slot: u32, now: f64): i32 {
 }
 
 export function queueDoneSlot(queue: usize, slot: u32, now: f64): i32 {
-  return endProcessing(queue, slot, now);
+  return endProcessing(queue, slot, recordOf(queue, slot), now);
 }
 
 /** Sets what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF. */
@@ -238,8 +262,9 @@ export function queueState(queue: usize, slot: u32): u32 {
   return load<u32>(recordOf(queue, slot), R_META) & STATE;
 }
 
+/** What is ready; in a priority queue, as in controller-runtime, also what will be when it is done. */
 export function queueLen(queue: usize): u32 {
-  return load<u32>(queue, Q_LEN);
+  return load<u32>(queue, Q_LEVELS) == 0 ? load<u32>(queue, Q_TAIL) - load<u32>(queue, Q_HEAD) : load<u32>(queue, Q_DIRTY);
 }
 
 export function queueProcessing(queue: usize): u32 {

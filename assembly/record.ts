@@ -6,7 +6,7 @@
 //
 //   header, 128 B
 //   0        8        16       24       32       40        48       56       64       72       80       88       96
-//   |buckets |dir     |used    |free    |seed             |ready   |len     |dirty   |heap    |size    |times   |stats
+//   |buckets |dir     |used    |free    |seed             |ready   |ring    |dirty   |heap    |size    |times   |stats
 //   |    mask|dirSize |slots   |secret…                   |    tail|    proc|        |    cap |    seq |        |
 //
 //   record, 64 B in two columns of its chunk: the state, 16 B, that getting, finishing and firing touch (256 of them fill one
@@ -27,10 +27,10 @@ export const T_CHUNKS: usize = 28; // chunks allocated
 export const T_SEED: usize = 32; // u64
 export const T_SECRET: usize = 40; // u64
 
-// The queue's part. The ready list runs through the records' link; it never needs memory, so done() can always requeue.
-export const Q_HEAD: usize = 48; // slot + 1
-export const Q_TAIL: usize = 52; // slot + 1
-export const Q_LEN: usize = 56; // keys in the ready list
+// The queue's part. What is ready stands in a ring that has room for every slot, so done() can always requeue (ring.ts).
+export const Q_HEAD: usize = 48; // u32, counts up
+export const Q_TAIL: usize = 52; // u32, counts up: head and so many as are ready
+export const Q_RING: usize = 56; // u32 address of u32[mask + 1], slots; 0: the table has no ring
 export const Q_PROCESSING: usize = 60; // keys handed out and not done
 export const Q_DIRTY: usize = 64; // keys to be handed out: ready, or added while being processed
 export const Q_LONGEST: usize = 68; // slot + 1 that has been processed longest (timed queues)
@@ -43,8 +43,15 @@ export const Q_TIMES: usize = 92; // u32 directory of time chunks; 0: the queue 
 export const Q_STATS: usize = 96; // u32 block of f64 counters; 0: the queue is not timed
 export const Q_NEWEST: usize = 100; // slot + 1 that was handed out last (timed queues)
 export const Q_TOUCHED: usize = 112; // u64 that nobody reads, see touchAhead in queue.ts
-export const Q_HOST_ORDER: usize = 104; // u32, 1: the host keeps the order, the ready list stays empty
+export const Q_HOST_ORDER: usize = 104; // u32: who keeps the order of what is ready
 export const Q_RULES: usize = 108; // u32: what an add does to a wait of the same key, see below
+export const Q_LEVELS: usize = 120; // u32 block of the levels of a priority queue; 0: the queue is none
+export const Q_RING_MASK: usize = 124;
+
+// Values of Q_HOST_ORDER. Unless it is LISTED there is no ring.
+export const LISTED: u32 = 0; // the queue: one ring
+export const BY_HOST: u32 = 1;
+export const BY_LEVEL: u32 = 2; // levels.ts
 
 export const CHUNK_SHIFT: u32 = 8; // 256 records
 export const STATES_BYTES: u32 = 16 << 8;
@@ -55,8 +62,8 @@ export const TIME_CHUNK_BYTES: u32 = 32 << 8;
 // The state column
 export const R_HASH: usize = 0; // u32
 export const R_META: usize = 4; // u32: state, and what giving the slot back has to undo
-export const R_LINK: usize = 8; // u32 slot + 1: next in the ready list, or next free slot
-export const R_SEQUENCE: usize = 12; // u32: of the entry in the delay heap that is live while WAITING
+export const R_LINK: usize = 8; // u32 slot + 1: next free slot; in priority queues also the next in line
+export const R_SEQUENCE: usize = 12; // u32: of the entry in the delay heap that is live while WAITING; in priority queues also the place in line while DIRTY
 
 // meta, bits 0-7: the state. No bit set: the slot is given back (queues).
 export const DIRTY: u32 = 1; // to be handed out
@@ -65,6 +72,7 @@ export const WAITING: u32 = 4; // has a live entry in the delay heap
 export const MARKED: u32 = 8; // an index value named in the set that is being put together; never set between calls
 export const PINNED: u32 = 16; // keeps its slot although it is idle: the host holds on to the slot
 export const BACKOFF: u32 = 32; // only with WAITING: the wait is a back-off, or a back-off has joined it
+export const LATE: u32 = 64; // in the tree of its level, not in its list (levels.ts)
 export const STATE: u32 = 0xff;
 export const KEYED: u32 = 1 << 8; // the table holds the key and a bucket points here; else the key is the host's affair
 export const EXTERNAL: u32 = 1 << 9; // the key is longer than INLINE_BYTES: in a block of its own (in meta and in form)
@@ -79,7 +87,7 @@ export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that 
 
 // The key column; its first 8 bytes are 0 when the slot is taken
 export const K_AT: usize = 0; // f64 ms: when WAITING ends
-export const K_FAILURES: usize = 0; // u32 (limiter tables)
+export const K_PARENT: usize = 0; // u32 slot + 1: above it in the tree, while LATE (a key of a priority queue never is while WAITING)
 export const K_SET: usize = 0; // u32 block of the set of an index value
 export const K_SET_COUNT: usize = 4; // u32
 export const K_FORM: usize = 8; // u32
@@ -93,11 +101,13 @@ export const K_EXTERNAL_SPLIT: usize = 20;
 export const SPLIT_SHIFT: u32 = 10;
 export const WIDE: u32 = 1 << 8; // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
 
-// Times of a slot in timed queues, 32 B
+// Times of a slot in timed queues, and its level in priority queues, 32 B
 export const M_ADDED: usize = 0; // f64: when it became DIRTY
 export const M_STARTED: usize = 8; // f64: when it was handed out
 export const M_BEFORE: usize = 16; // u32 slot + 1: handed out just before this one and still being processed
 export const M_AFTER: usize = 20; // u32 slot + 1
+export const M_PRIORITY: usize = 24; // i32: of the level it was queued in last
+export const M_PREVIOUS: usize = 28; // u32 slot + 1: before it in the list of its level; right below it in the tree while LATE
 
 /** The state of a slot. */
 @inline

@@ -9,11 +9,12 @@ import { measureInformers } from './informers.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
 import { buildClientGo, type ClientGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
 
-type Kind = 'queue' | 'indexer' | 'informer';
+type Kind = 'queue' | 'slots' | 'indexer' | 'informer';
 
 /** The usual sizes: keys, objects, events. */
 const SIZES: Record<Kind, readonly number[]> = {
   queue: [1_000, 100_000, 1_000_000],
+  slots: [1_000, 100_000, 1_000_000],
   indexer: [100_000],
   informer: [20_000],
 };
@@ -27,6 +28,9 @@ const WORKS: Record<string, Kind> = {
   'dedup-fresh': 'queue',
   'add-after': 'queue',
   limiter: 'queue',
+  'slot-cycle': 'slots',
+  'slot-batch': 'slots',
+  'item-batch': 'slots',
   'indexer-add': 'indexer',
   'indexer-update-same': 'indexer',
   'indexer-update-move': 'indexer',
@@ -41,7 +45,7 @@ const roundsFor = (n: number): number => (n > 100_000 ? 5 : 7);
 async function measure(work: string, kind: Kind, n: number, clientGo: ClientGo, notes: string[]): Promise<Figure[]> {
   if (kind === 'informer') return measureInformers(n, clientGo, notes);
   const figures = await figuresOfScript('./time-works.ts', [work, String(n), String(roundsFor(n))]);
-  if ('program' in clientGo) {
+  if ('program' in clientGo && kind !== 'slots') {
     try {
       figures.push(...(await figuresOf(clientGo.program, [kind, work, String(n)])));
     } catch (error) {
@@ -73,7 +77,7 @@ async function main(options: Options): Promise<void> {
   const machine = `${process.platform} ${process.arch}, ${cpus().length} x ${cpus()[0]?.model.trim()}`;
   if (!options.json) {
     console.log(
-      `\nns per operation, median (min-max); informer: ns of CPU per event. Ratio: ours / the better peer's.`,
+      `\nns per operation, median (min-max); informer: ns of CPU per event. Ratio: ours / the better peer's. Goal: of the ratio, or in ns.`,
     );
     console.log(`Node ${process.version}, ${machine}, ${seconds} s\n`);
     console.log(table(figures));

@@ -13,6 +13,7 @@ import { summarize } from './figures.ts';
 import { indexerWorks } from './indexer-works.ts';
 import { naive } from './peers/naive-ts/naive.mjs';
 import { names, workloads } from './peers/naive-ts/workloads.mjs';
+import { slotWorks } from './slot-works.ts';
 
 /** A round of a small n repeats the work until it has made about this many operations. */
 const OPERATIONS = 1_000_000;
@@ -35,9 +36,12 @@ function repeated(times: number, run: () => number): () => number {
 function contenders(work: string, n: number): Contender[] {
   const indexer = indexerWorks[work];
   if (indexer) return [{ peer: 'capstan', run: repeated(Math.ceil(100_000 / n), indexer(n)) }];
+  const slots = slotWorks[work];
+  if (slots) return [{ peer: 'capstan', run: slots(n) }];
   const workload = workloads[work];
   if (workload === undefined) {
-    throw new Error(`work expected one of ${[...Object.keys(workloads), ...Object.keys(indexerWorks)]}, got ${work}`);
+    const all = [workloads, slotWorks, indexerWorks].flatMap((works) => Object.keys(works));
+    throw new Error(`work expected one of ${all}, got ${work}`);
   }
   const data = names(n);
   return [capstan, naive].map((peer) => ({

@@ -15,8 +15,12 @@ export const NOTHING = -1;
 export const NO_MEMORY = -2;
 /** Beside a slot from queueAdd: not ready, as the key is being processed. From delayPop: the slot was given back. */
 export const SLOT_FLAG = 0x40000000;
+/** Beside a slot from priorityAdd: the key waits; the key was ready and has a higher priority now. */
+export const WAITS_FLAG = 0x20000000;
+export const RAISED_FLAG = 0x10000000;
 /** What queueDoneSlot answers (assembly/queue.ts). */
 export const DONE_UNKNOWN = 0;
+export const DONE_KEPT = 1;
 export const DONE_REQUEUED = 2;
 export const DONE_RELEASED = 3;
 /** The host's slot is another key's by now. */
@@ -84,10 +88,38 @@ export interface CoreExports {
   delayAddSlot(queue: number, slot: number, at: number, how: number): number;
   delayNext(queue: number): number;
   delayAdvance(queue: number, now: number): number;
+  /** delayAdvance one by one: the slot, or NOTHING. */
+  delayFire(queue: number, now: number): number;
   delayPop(queue: number, now: number): number;
   delayCancel(queue: number, slot: number): number;
   delayUntil(queue: number, slot: number): number;
   delayWaiting(queue: number): number;
+
+  /** A queue with levels. everyMs 0: priorities do not age. 0: no memory. */
+  priorityNew(timed: boolean, everyMs: number): number;
+  /** NOTHING: ready already; NO_MEMORY; else the slot, with SLOT_FLAG as from queueAdd, WAITS_FLAG or RAISED_FLAG. */
+  priorityAdd(queue: number, key: string, priority: number, now: number, after: number, how: number): number;
+  priorityAddPair(
+    queue: number,
+    first: string,
+    second: string,
+    priority: number,
+    now: number,
+    after: number,
+    how: number,
+  ): number;
+  priorityAddSlot(queue: number, slot: number, priority: number, now: number, after: number, how: number): number;
+  /** Nothing is handed out any more. */
+  priorityClose(queue: number): void;
+  /** Of the key that a priority queue handed out last; before the raise that was answered last; of a slot. */
+  priorityTaken(): number;
+  priorityRaisedFrom(): number;
+  priorityOf(queue: number, slot: number): number;
+  /** How many levels there are, lowest first; levelLongest is as of then. */
+  levelsSurvey(queue: number): number;
+  levelPriority(queue: number, index: number): number;
+  levelDepth(queue: number, index: number): number;
+  levelLongest(queue: number, index: number, now: number): number;
 
   /** The host's slots: int32 with a generation. The address of the block that batches are passed in, or 0. */
   slotsBlock(count: number): number;
@@ -109,17 +141,6 @@ export interface CoreExports {
   slotsBusy(queue: number, from: number): number;
   slotAdded(queue: number, slot: number): number;
   slotStarted(queue: number, slot: number): number;
-
-  /** The count before, or NO_MEMORY. */
-  limiterFail(table: number, key: string): number;
-  limiterFailPair(table: number, first: string, second: string): number;
-  limiterFailSlot(table: number, slot: number): number;
-  /** The slot given back, or NOTHING. */
-  limiterForget(table: number, key: string): number;
-  limiterForgetPair(table: number, first: string, second: string): number;
-  limiterCount(table: number, key: string): number;
-  limiterCountPair(table: number, first: string, second: string): number;
-  limiterCountSlot(table: number, slot: number): number;
 
   indexNew(): number;
   indexFree(index: number): void;
@@ -173,14 +194,9 @@ const BARE: ReadonlySet<string> = new Set<keyof CoreExports>([
   'slotAdd',
   'slotGet',
   'slotDone',
-  'limiterFail',
-  'limiterFailPair',
-  'limiterFailSlot',
-  'limiterForget',
-  'limiterForgetPair',
-  'limiterCount',
-  'limiterCountPair',
-  'limiterCountSlot',
+  'priorityAdd',
+  'priorityAddPair',
+  'priorityAddSlot',
 ]);
 
 type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
@@ -227,7 +243,8 @@ function useModule(module: WebAssembly.Module): void {
 }
 
 /**
- * Gives the core a compiled module, for hosts that forbid compiling (else not needed). Before first use.
+ * Gives the core a compiled module, for hosts that forbid compiling (else not needed). Before first use. A page whose
+ * Content-Security-Policy lacks 'wasm-unsafe-eval' may take one from a worker that was served with a policy of its own.
  *
  * @example
  * import module from 'capstan/core.wasm'; // in a bundler or host that compiles .wasm imports
@@ -261,13 +278,14 @@ export interface Resident {
 
 export class Core {
   /** Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove their own entry. */
-  readonly residents = new Set<WeakRef<Resident>>();
+  readonly residents: Set<WeakRef<Resident>> = new Set();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
   x: CoreExports;
   readonly #memory: WebAssembly.Memory;
   #words: Uint32Array;
   #ints: Int32Array;
   #doubles: Float64Array;
+  #seeded = false;
 
   constructor() {
     let instance: WebAssembly.Instance;
@@ -282,8 +300,31 @@ export class Core {
     this.#words = new Uint32Array(this.#memory.buffer);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#doubles = new Float64Array(this.#memory.buffer);
-    const [a, b, c, d] = crypto.getRandomValues(new Int32Array(4)) as unknown as [number, number, number, number];
+    this.seed();
+  }
+
+  /**
+   * Whether the tables made from now on may hash keys in Wasm: only under a secret seed, and a host may refuse random numbers for
+   * a while (Cloudflare's workerd does outside of handlers). Tables made meanwhile intern in JS, where the engine's own
+   * secret guards the hash, and keep to it.
+   */
+  seed(): boolean {
+    if (this.#seeded) return true;
+    let secret: Int32Array;
+    try {
+      secret = crypto.getRandomValues(new Int32Array(4));
+    } catch {
+      return false;
+    }
+    const [a, b, c, d] = secret as unknown as [number, number, number, number];
     this.x.keysSeed(a, b, c, d);
+    this.#seeded = true;
+    return true;
+  }
+
+  /** Whether a table made now has a secret seed. */
+  get seeded(): boolean {
+    return this.#seeded;
   }
 
   /** All memory as u32. Valid until the next call into the core. */
@@ -335,9 +376,10 @@ export class Core {
   }
 }
 
-/** The instance that queues and limiters live in. */
+/** The instance that queues and limiters live in. What is made in it has a seed, where the host gives one by now. */
 export function sharedCore(): Core {
   shared ??= new Core();
+  shared.seed();
   return shared;
 }
 

@@ -17,14 +17,10 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type Request, requestKey } from '../request.ts';
-import {
-  ItemExponentialFailureRateLimiter,
-  type MetricsProvider,
-  type RateLimiter,
-  RateLimitingQueue,
-} from '../workqueue/index.ts';
+import type { MetricsProvider, RateLimiter } from '../workqueue/index.ts';
 import { enqueueRequestForObject, enqueueRequestForOwner } from './handler.ts';
 import { type CachedGet, type Outcome, outcomeOf, outcomeOfError, type Reconcile } from './reconcile.ts';
+import { type RequestQueue, requestQueue } from './request-queue.ts';
 
 export interface ControllerOptions<T extends object> {
   /** In messages and metrics; by default the kind in lower case. */
@@ -41,9 +37,16 @@ export interface ControllerOptions<T extends object> {
   namespace?: string;
   /** Workers. Default 1. */
   maxConcurrentReconciles?: number;
-  /** Delays of failed requests. Default: 5 ms, doubled by each failure of the request, up to 1000 s. */
+  /**
+   * Delays of failed requests. Default: 5 ms, doubled by each failure of the request, up to 1000 s; without the priority queue also
+   * 10 a second with bursts of 100 for all together.
+   */
   rateLimiter?: RateLimiter<Request>;
-  /** The priority queue is not part of this version: `true` is refused. */
+  /**
+   * Whether requests have priorities, in a `PriorityQueue`; the default. Then those of the initial list and of updates that changed nothing
+   * come last ({@link LowPriority}), a request that comes again keeps its priority, and a result may set another one. `false`: first come,
+   * first served, in a `RateLimitingQueue`.
+   */
   usePriorityQueue?: boolean;
   /** After so many milliseconds the context's signal fires. The call itself is still waited for. 0, the default: never. */
   reconciliationTimeout?: number;
@@ -73,8 +76,6 @@ export interface Controller {
 
 /** controller-runtime: pkg/controller/controller.go DefaultTyped, CacheSyncTimeout. */
 const CACHE_SYNC_TIMEOUT_MS = 120_000;
-/** controller-runtime with its priority queue, the default there: pkg/controller/priorityqueue, no overall bucket. */
-const BACKOFF_MS = { base: 5, max: 1_000_000 };
 /** Where a user's rate limiter throws, its request comes again after this: it must not be lost, nor spin. */
 const LIMITER_FAILED_MS = 1000;
 
@@ -135,15 +136,16 @@ function checked<T extends object>(options: ControllerOptions<T>): Settings<T> {
   for (const method of ['now', 'setTimer', 'clearTimer'] as const) {
     requireFunction(`options.clock.${method}`, settings.clock[method]);
   }
-  if (options.usePriorityQueue) {
-    throw invalid('options.usePriorityQueue', 'false, because this version has no priority queue', true);
+  const { usePriorityQueue } = options;
+  if (usePriorityQueue !== undefined && typeof usePriorityQueue !== 'boolean') {
+    throw invalid('options.usePriorityQueue', 'a boolean', usePriorityQueue);
   }
   return settings;
 }
 
 class ReconcileLoop<T extends object> implements Controller {
   readonly #options: Settings<T>;
-  readonly #queue: RateLimitingQueue<Request>;
+  readonly #queue: RequestQueue;
   /** Each watched resource and its cache; `for` comes first. */
   readonly #caches = new Map<Resource<never, string>, SharedIndexInformer<never, string>>();
   readonly #synced: { resource: Resource<never, string>; registration: Registration }[] = [];
@@ -154,14 +156,11 @@ class ReconcileLoop<T extends object> implements Controller {
   #running: Promise<void> | undefined;
 
   constructor(options: Settings<T>) {
-    const { clock, namespace, name, metricsProvider } = options;
-    const limiter =
-      options.rateLimiter ??
-      new ItemExponentialFailureRateLimiter<Request>(BACKOFF_MS.base, BACKOFF_MS.max, { key: requestKey });
+    const { clock, namespace, name, metricsProvider, rateLimiter, usePriorityQueue = true } = options;
     this.#options = options;
     this.#slice = new TimeSlice(clock);
-    this.#queue = new RateLimitingQueue<Request>(limiter, { name, clock, key: requestKey, metricsProvider });
-    const enqueue = (request: Request): void => this.#queue.add(request);
+    this.#queue = requestQueue(usePriorityQueue, rateLimiter, { name, clock, metricsProvider });
+    const enqueue = (request: Request, priority: number): void => this.#queue.addWithOpts({ priority }, request);
 
     this.#watch(options.for, namespace, enqueueRequestForObject(enqueue));
     const ofOwner = enqueueRequestForOwner(options.for, enqueue, { onlyController: true });
@@ -248,11 +247,11 @@ class ReconcileLoop<T extends object> implements Controller {
   /** Ends when the controller stops. Rejects only with an error of the queue itself: everything else belongs to a request. */
   async #work(): Promise<void> {
     for (;;) {
-      const got = await this.#queue.get();
+      const got = await this.#queue.getWithPriority();
       if (got.shutdown) return;
       try {
         if (this.#stop.signal.aborted) return; // stopping waits for what runs, not for what is queued
-        this.#settle(got.item, await this.#reconcile(got.item));
+        this.#settle(got.item, await this.#reconcile(got.item), got.priority);
       } finally {
         this.#queue.done(got.item);
       }
@@ -280,22 +279,22 @@ class ReconcileLoop<T extends object> implements Controller {
     }
   }
 
-  /** The outcome rules. The queue drops what is added after `stop`. */
-  #settle(request: Request, outcome: Outcome): void {
+  /** The outcome rules; a request comes again with the priority that it had. The queue drops what is added after `stop`. */
+  #settle(request: Request, outcome: Outcome, had: number): void {
     switch (outcome.kind) {
       case 'success':
         this.#forget(request);
         return;
       case 'requeueAfter':
         this.#forget(request);
-        this.#queue.addAfter(request, outcome.ms);
+        this.#queue.addWithOpts({ after: outcome.ms, priority: outcome.priority ?? had }, request);
         return;
       case 'requeue':
-        this.#addRateLimited(request);
+        this.#addRateLimited(request, outcome.priority ?? had);
         return;
       case 'error':
         this.#report(request, outcome.error);
-        this.#addRateLimited(request);
+        this.#addRateLimited(request, had);
         return;
       case 'terminal':
         this.#report(request, outcome.error);
@@ -311,12 +310,12 @@ class ReconcileLoop<T extends object> implements Controller {
     }
   }
 
-  #addRateLimited(request: Request): void {
+  #addRateLimited(request: Request, priority: number): void {
     try {
-      this.#queue.addRateLimited(request);
+      this.#queue.addWithOpts({ rateLimited: true, priority }, request);
     } catch (error) {
       this.#report(request, error);
-      this.#queue.addAfter(request, LIMITER_FAILED_MS);
+      this.#queue.addWithOpts({ after: LIMITER_FAILED_MS, priority }, request);
     }
   }
 

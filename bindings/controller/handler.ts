@@ -1,7 +1,10 @@
 /**
  * From a notification to the requests it concerns. A handler only names requests; what they need is found out by the
  * reconcile function from the cache, so that a notification that came twice or late does no harm.
- * controller-runtime: pkg/handler/enqueue.go, pkg/handler/enqueue_owner.go, pkg/internal/source/event_handler.go.
+ *
+ * What no change stands behind comes last: an object of an initial list and an update that changed nothing (a resync or a relist) have
+ * {@link LowPriority}, so that a controller that starts or resyncs still answers to what happens meanwhile.
+ * controller-runtime: pkg/handler/enqueue.go, pkg/handler/eventhandler.go, pkg/handler/enqueue_owner.go, pkg/internal/source/event_handler.go.
  */
 import { DeletedFinalStateUnknown, type KubeObject, splitMetaNamespaceKey } from '../cache/keys.ts';
 import type { ResourceEventHandler } from '../cache/processor.ts';
@@ -10,18 +13,33 @@ import { CapstanError, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
 
-export type Enqueue = (request: Request) => void;
+export type Enqueue = (request: Request, priority: number) => void;
+
+/** The priority of requests behind which there is no change. controller-runtime: `handler.LowPriority`. */
+export const LowPriority = -100;
+const NORMAL_PRIORITY = 0;
+
+function priorityOfAdd(isInInitialList: boolean): number {
+  return isInInitialList ? LowPriority : NORMAL_PRIORITY;
+}
+
+function priorityOfUpdate(old: object, now: object): number {
+  return versionOf(old) === versionOf(now) ? LowPriority : NORMAL_PRIORITY;
+}
+
+function versionOf(object: KubeObject): string {
+  return object.metadata?.resourceVersion ?? '';
+}
 
 /** The request of each object itself. A tombstone without its object has its key, which is enough. */
 export function enqueueRequestForObject(enqueue: Enqueue): ResourceEventHandler<object> {
-  const forObject = (object: object): void => enqueue(requestOf(object));
   return {
-    onAdd: forObject,
-    onUpdate: (_old, now) => forObject(now),
+    onAdd: (object, isInInitialList) => enqueue(requestOf(object), priorityOfAdd(isInInitialList)),
+    onUpdate: (old, now) => enqueue(requestOf(now), priorityOfUpdate(old, now)),
     onDelete: (object) => {
-      if (!(object instanceof DeletedFinalStateUnknown)) forObject(object);
-      else if (object.obj !== undefined) forObject(object.obj as object);
-      else enqueue(splitMetaNamespaceKey(object.key));
+      if (!(object instanceof DeletedFinalStateUnknown)) enqueue(requestOf(object), NORMAL_PRIORITY);
+      else if (object.obj !== undefined) enqueue(requestOf(object.obj as object), NORMAL_PRIORITY);
+      else enqueue(splitMetaNamespaceKey(object.key), NORMAL_PRIORITY);
     },
   };
 }
@@ -44,21 +62,21 @@ export function enqueueRequestForOwner(
   enqueue: Enqueue,
   options: OwnerOptions = {},
 ): ResourceEventHandler<object> {
-  const forOwners = (...objects: object[]): void => {
+  const forOwners = (priority: number, ...objects: object[]): void => {
     const requests = new Map<string, Request>();
     for (const object of objects) {
       for (const request of ownersOf(object, owner, options)) {
         requests.set(JSON.stringify([request.namespace, request.name]), request);
       }
     }
-    for (const request of requests.values()) enqueue(request);
+    for (const request of requests.values()) enqueue(request, priority);
   };
   return {
-    onAdd: (object) => forOwners(object),
-    onUpdate: (old, now) => forOwners(old, now),
+    onAdd: (object, isInInitialList) => forOwners(priorityOfAdd(isInInitialList), object),
+    onUpdate: (old, now) => forOwners(priorityOfUpdate(old, now), old, now),
     onDelete: (object) => {
-      if (!(object instanceof DeletedFinalStateUnknown)) forOwners(object);
-      else if (object.obj !== undefined) forOwners(object.obj as object);
+      if (!(object instanceof DeletedFinalStateUnknown)) forOwners(NORMAL_PRIORITY, object);
+      else if (object.obj !== undefined) forOwners(NORMAL_PRIORITY, object.obj as object);
     },
   };
 }

@@ -5,6 +5,7 @@
 import type { Resource } from '../cache/resource.ts';
 import { CapstanError, invalid } from '../errors.ts';
 import type { Request } from '../request.ts';
+import { isPriority } from '../workqueue/index.ts';
 
 export interface Result {
   /** Again, after the rate limiter's delay, as after an error. */
@@ -12,8 +13,8 @@ export interface Result {
   /** Again after so many milliseconds; failures so far are forgotten. Wins over `requeue`; 0 and less say nothing. */
   requeueAfter?: number;
   /**
-   * The priority of the request when it comes again. As in controller-runtime it takes effect in a priority queue only;
-   * the queue of this version has no priorities, so every request waits in line.
+   * The priority of the request when it comes again, an integer of 32 bits; by default the one that it has. As in controller-runtime it
+   * takes effect only in a priority queue (`usePriorityQueue`), and only together with `requeue` or `requeueAfter`.
    */
   priority?: number;
 }
@@ -78,8 +79,8 @@ export function isTerminal(error: unknown): boolean {
 /** What happens to a request after its reconcile. */
 export type Outcome =
   | { readonly kind: 'success' }
-  | { readonly kind: 'requeue' }
-  | { readonly kind: 'requeueAfter'; readonly ms: number }
+  | { readonly kind: 'requeue'; readonly priority: number | undefined }
+  | { readonly kind: 'requeueAfter'; readonly ms: number; readonly priority: number | undefined }
   | { readonly kind: 'error'; readonly error: unknown }
   | { readonly kind: 'terminal'; readonly error: unknown };
 
@@ -92,10 +93,10 @@ export function outcomeOf(result: unknown): Outcome {
   if (requeueAfter !== undefined && (typeof requeueAfter !== 'number' || Number.isNaN(requeueAfter))) {
     return wrong('result.requeueAfter', 'milliseconds', requeueAfter);
   }
-  if (priority !== undefined && !Number.isSafeInteger(priority))
-    return wrong('result.priority', 'an integer', priority);
-  if (requeueAfter !== undefined && requeueAfter > 0) return { kind: 'requeueAfter', ms: requeueAfter };
-  return { kind: requeue === true ? 'requeue' : 'success' };
+  if (priority !== undefined && !isPriority(priority))
+    return wrong('result.priority', 'an integer of 32 bits', priority);
+  if (requeueAfter !== undefined && requeueAfter > 0) return { kind: 'requeueAfter', ms: requeueAfter, priority };
+  return requeue === true ? { kind: 'requeue', priority } : { kind: 'success' };
 }
 
 export function outcomeOfError(error: unknown): Outcome {

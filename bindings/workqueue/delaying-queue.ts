@@ -111,7 +111,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       return;
     }
     this.checkAlive();
-    if (this.maxDepth !== undefined && this.refuses(item)) return;
+    if (this.bound !== undefined && this.refuses(this.bound, item)) return;
     const at = this.clock.now() + ms;
     let code: number;
     try {
@@ -122,7 +122,17 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     if (code >= 0) this.items[code] = item;
     else if (code === NO_MEMORY) throw this.core.outOfMemory();
     this.#retries?.inc();
+    this.wakeAt(at);
+  }
+
+  /** @internal Something waits until then. */
+  protected wakeAt(at: number): void {
     if (at < this.#timerAt) this.#arm(at);
+  }
+
+  /** @internal An item is added after a delay. */
+  protected retried(): void {
+    this.#retries?.inc();
   }
 
   #waits(item: T): boolean {
@@ -166,9 +176,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.clock.now();
     try {
-      if (this.#addEach) {
-        for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.#addDue(this.#forget(code), now);
-      } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
+      this.addDue(now);
     } catch (error) {
       handleError(error, 'delayed adds');
     }
@@ -180,8 +188,15 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     }
   }
 
+  /** @internal Adds everything whose wait has ended. */
+  protected addDue(now: number): void {
+    if (this.#addEach) {
+      for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.#addOne(this.#forget(code), now);
+    } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
+  }
+
   /** An item that the queue has no memory for waits again: it must not be lost. */
-  #addDue(item: T, now: number): void {
+  #addOne(item: T, now: number): void {
     try {
       this.add(item);
     } catch (error) {

@@ -1,10 +1,10 @@
 /** The get() calls that wait, in the order in which they came. */
 import type { CapstanError } from '../errors.ts';
 import { aborted } from './checks.ts';
-import type { Got } from './options.ts';
 
 interface Waiter<T> {
-  resolve(got: Got<T>): void;
+  /** Of the item, or `undefined`: of the shutdown. */
+  resolve(item: T | undefined): void;
   reject(error: CapstanError): void;
   stopListening(): void;
 }
@@ -16,13 +16,18 @@ export class Gets<T> {
     return this.#waiters.size;
   }
 
-  wait(signal: AbortSignal | undefined): Promise<Got<T>> {
+  /** `answer` is called at the moment in which the item is handed out. */
+  wait<G>(signal: AbortSignal | undefined, answer: (item: T | undefined) => G): Promise<G> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#waiters.delete(waiter);
         reject(aborted('get()', signal as AbortSignal));
       };
-      const waiter: Waiter<T> = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
+      const waiter: Waiter<T> = {
+        resolve: (item) => resolve(answer(item)),
+        reject,
+        stopListening: () => signal?.removeEventListener('abort', onAbort),
+      };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
     });
@@ -34,7 +39,7 @@ export class Gets<T> {
       const item = queue.tryGet();
       if (item === undefined) return;
       this.#waiters.delete(waiter);
-      waiter.resolve({ item, shutdown: false });
+      waiter.resolve(item);
       waiter.stopListening();
     }
   }
@@ -43,7 +48,7 @@ export class Gets<T> {
   end(error?: CapstanError): void {
     for (const waiter of this.#waiters) {
       waiter.stopListening();
-      if (error === undefined) waiter.resolve({ item: undefined, shutdown: true });
+      if (error === undefined) waiter.resolve(undefined);
       else waiter.reject(error);
     }
     this.#waiters.clear();

@@ -3,7 +3,8 @@
  * the instance is poisoned. All of it comes back when its owner gives it back, or when nobody can reach the owner any more.
  * Collection is the safety net and not the way: it needs a turn of the event loop, and memory that grows faster than that waits for dispose().
  */
-import type { Core, Resident } from '../core.ts';
+import { type Core, disposedExports, type Resident } from '../core.ts';
+import { CapstanError } from '../errors.ts';
 
 export interface Holding {
   readonly core: Core;
@@ -12,6 +13,17 @@ export interface Holding {
   readonly resident?: WeakRef<Resident>;
   meter?: { dispose(): void };
 }
+
+/** What a queue uses of its instance. */
+export type CoreOfQueue = Pick<Core, 'x' | 'ints' | 'trapped' | 'outOfMemory'>;
+
+/** Stands for the instance of a queue that has given everything back. */
+export const disposed: CoreOfQueue = {
+  x: disposedExports('the queue'),
+  ints: () => new Int32Array(),
+  trapped: (cause) => cause,
+  outOfMemory: () => new CapstanError('DISPOSED', 'the queue was used after dispose()'),
+};
 
 const abandoned = new FinalizationRegistry<Holding>(free);
 

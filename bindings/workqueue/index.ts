@@ -16,9 +16,16 @@ export {
   type RateLimiter,
   WithMaxWaitRateLimiter,
 } from './limiters.ts';
-export type { MetricsProvider } from './metrics.ts';
+export type { MetricsProvider, PriorityDepth } from './metrics.ts';
 export type { Got, QueueOptions, QueueOrder } from './options.ts';
 export { parallelizeUntil } from './parallelize.ts';
+export {
+  type AddOptions,
+  type GotWithPriority,
+  isPriority,
+  PriorityQueue,
+  type PriorityQueueOptions,
+} from './priority-queue.ts';
 export { PrometheusProvider } from './prometheus.ts';
 export { RateLimitingQueue } from './rate-limiting-queue.ts';
 export type { QueuedKey, Snapshot, SnapshotOptions } from './snapshot.ts';

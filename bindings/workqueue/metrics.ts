@@ -4,7 +4,8 @@
  * - a user's MetricsProvider is called at each operation, as in client-go util/workqueue/metrics.go;
  * - a provider with the `readsCore` method (PrometheusProvider) gets a source and reads the core's counters at scrape time.
  *
- * Depth follows client-go: a key counts from the moment it is to be handed out, also while it is still being processed.
+ * Depth follows client-go: a key counts from the moment it is to be handed out, also while it is still being processed. A priority
+ * queue has a depth per priority, as in controller-runtime pkg/controller/priorityqueue/metrics.go.
  */
 import type { Clock } from '../clock.ts';
 import type { Core } from '../core.ts';
@@ -27,6 +28,16 @@ export interface MetricsProvider {
   newUnfinishedWorkSecondsMetric(name: string): Pick<Metric, 'set'>;
   newLongestRunningProcessorSecondsMetric(name: string): Pick<Metric, 'set'>;
   newRetriesMetric(name: string): Pick<Metric, 'inc'>;
+  /**
+   * The depth of a priority queue, per priority; asked for in place of `newDepthMetric`. controller-runtime: `MetricsProviderWithPriority`.
+   * A key whose priority is raised is one `dec` and one `inc`.
+   */
+  newDepthMetricWithPriority?(name: string): PriorityDepth;
+}
+
+export interface PriorityDepth {
+  inc(priority: number): void;
+  dec(priority: number): void;
 }
 
 /**
@@ -43,6 +54,14 @@ export interface Histogram {
   counts: ArrayLike<number>;
 }
 
+/** The ready keys of one priority. */
+export interface LevelFigures {
+  readonly priority: number;
+  readonly depth: number;
+  /** How many seconds the key has been ready that has been so the longest; 0 when none is ready. */
+  readonly longestWaitSeconds: number;
+}
+
 /** The figures of one queue at the moment of the call; `undefined` for what that queue does not have. */
 export interface QueueSource {
   readonly name: string;
@@ -53,6 +72,8 @@ export interface QueueSource {
   workSeconds(): Histogram | undefined;
   unfinishedSeconds(): number | undefined;
   longestSeconds(): number | undefined;
+  /** Per priority, the lowest first; only priority queues have them. */
+  levels?(): LevelFigures[];
 }
 
 /** A provider that reads sources instead of being called. The function it returns ends that. */
@@ -64,8 +85,9 @@ export interface ReadingProvider extends MetricsProvider {
 /** What a queue calls. `perOperation`: it must hear of every single operation. */
 export interface QueueMeter {
   readonly perOperation: boolean;
-  added(): void;
-  got(waitSeconds: number): void;
+  added(priority: number): void;
+  got(waitSeconds: number, priority: number): void;
+  raised(from: number, to: number): void;
   done(workSeconds: number): void;
   /** The counter of retries, which only queues with delays have. */
   retries(): { inc(): void };
@@ -84,16 +106,21 @@ const METHODS = [
   'newRetriesMetric',
 ] as const;
 
-export function meterFor(
-  provider: MetricsProvider,
-  name: string,
-  core: Core,
-  handle: number,
-  clock: Clock,
-): QueueMeter {
+/** What a meter needs of its queue. */
+export interface Metered {
+  readonly name: string;
+  readonly core: Core;
+  readonly handle: number;
+  readonly clock: Clock;
+  readonly hasLevels: boolean;
+}
+
+export function meterFor(provider: MetricsProvider, queue: Metered): QueueMeter {
   for (const method of METHODS) requireFunction(`metricsProvider.${method}`, provider[method]);
-  if (readsCore in provider) return new ReadMeter(provider as ReadingProvider, name, core, handle, clock);
-  return new CallingMeter(provider, name, core, handle, clock);
+  if (readsCore in provider) return new ReadMeter(provider as ReadingProvider, queue);
+  const { newDepthMetricWithPriority: withPriority } = provider;
+  if (withPriority !== undefined) requireFunction('metricsProvider.newDepthMetricWithPriority', withPriority);
+  return new CallingMeter(provider, queue);
 }
 
 /** The retries of a queue with delays. A queue that wraps another has no other metric. */
@@ -126,7 +153,7 @@ class ReadMeter implements QueueMeter {
   readonly dispose: () => void;
   #retries: () => number | undefined = () => undefined;
 
-  constructor(provider: ReadingProvider, name: string, core: Core, handle: number, clock: Clock) {
+  constructor(provider: ReadingProvider, { name, core, handle, clock, hasLevels }: Metered) {
     // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is above.
     const histogram = (first: number): Histogram => {
       const start = (core.x.queueStats(handle) >>> 3) + first;
@@ -142,11 +169,13 @@ class ReadMeter implements QueueMeter {
       workSeconds: () => histogram(16),
       unfinishedSeconds: () => core.x.queueUnfinished(handle, clock.now()),
       longestSeconds: () => core.x.queueLongest(handle, clock.now()),
+      ...(hasLevels && { levels: () => levelsOf(core, handle, clock.now()) }),
     });
   }
 
   added(): void {}
   got(): void {}
+  raised(): void {}
   done(): void {}
   stop(): void {}
 
@@ -161,10 +190,26 @@ class ReadMeter implements QueueMeter {
   }
 }
 
+function levelsOf(core: Core, handle: number, now: number): LevelFigures[] {
+  return Array.from({ length: core.x.levelsSurvey(handle) }, (_, i) => ({
+    priority: core.x.levelPriority(handle, i),
+    depth: core.x.levelDepth(handle, i),
+    longestWaitSeconds: core.x.levelLongest(handle, i, now),
+  }));
+}
+
+/** Without priorities: what is counted is the queue's one depth. */
+function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): PriorityDepth {
+  if (hasLevels && provider.newDepthMetricWithPriority !== undefined) return provider.newDepthMetricWithPriority(name);
+  const depth = provider.newDepthMetric(name);
+  return { inc: () => depth.inc(), dec: () => depth.dec() };
+}
+
 /** Calls a user's metrics. One that throws is reported and costs nothing else: the operation goes on. */
 class CallingMeter implements QueueMeter {
   readonly perOperation = true;
   readonly #metrics;
+  readonly #perPriority: boolean;
   readonly #newRetries: () => { inc(): void };
   readonly #clock: Clock;
   readonly #unfinished: (now: number) => number;
@@ -173,9 +218,11 @@ class CallingMeter implements QueueMeter {
   #stopped = false;
   #timer: unknown;
 
-  constructor(provider: MetricsProvider, name: string, core: Core, handle: number, clock: Clock) {
+  constructor(provider: MetricsProvider, queue: Metered) {
+    const { name, core, handle, clock, hasLevels } = queue;
+    this.#perPriority = hasLevels && provider.newDepthMetricWithPriority !== undefined;
     this.#metrics = {
-      depth: provider.newDepthMetric(name),
+      depth: depthOf(provider, queue),
       adds: provider.newAddsMetric(name),
       latency: provider.newLatencyMetric(name),
       work: provider.newWorkDurationMetric(name),
@@ -188,16 +235,24 @@ class CallingMeter implements QueueMeter {
     this.#longest = (now) => core.x.queueLongest(handle, now);
   }
 
-  added(): void {
+  added(priority: number): void {
     this.#call(() => {
       this.#metrics.adds.inc();
-      this.#metrics.depth.inc();
+      this.#metrics.depth.inc(priority);
     });
   }
 
-  got(waitSeconds: number): void {
+  raised(from: number, to: number): void {
+    if (!this.#perPriority) return;
     this.#call(() => {
-      this.#metrics.depth.dec();
+      this.#metrics.depth.dec(from);
+      this.#metrics.depth.inc(to);
+    });
+  }
+
+  got(waitSeconds: number, priority: number): void {
+    this.#call(() => {
+      this.#metrics.depth.dec(priority);
       this.#metrics.latency.observe(waitSeconds);
     });
     this.#processing++;

@@ -47,6 +47,11 @@ export interface QueueOptions<T> {
 /** What get() gives: an item, or the news that the queue has shut down and is empty. */
 export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
 
+/** The answer of a get(); `undefined` says shutdown. */
+export function gotten<T>(item: T | undefined): Got<T> {
+  return item === undefined ? { item: undefined, shutdown: true } : { item, shutdown: false };
+}
+
 /** All but `inner`, which only the queue itself can tell. */
 export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
   requireObject('options', options);

@@ -7,6 +7,7 @@ import { invalid } from '../errors.ts';
 import {
   DURATION_BUCKETS,
   type Histogram,
+  type LevelFigures,
   type MetricsProvider,
   type QueueSource,
   type ReadingProvider,
@@ -88,7 +89,10 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #sources = new Set<QueueSource>();
   readonly #manual = new Map<string, ManualSource>();
 
-  /** `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime' adds the label `controller` and two buckets. */
+  /**
+   * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime' adds the label `controller`, two buckets,
+   * the depth of priority queues by the label `priority`, and beyond controller-runtime `workqueue_longest_wait_seconds` by priority.
+   */
   constructor(options: { flavor?: Flavor } = {}) {
     const flavor = options.flavor ?? 'client-go';
     if (flavor !== 'client-go' && flavor !== 'controller-runtime')
@@ -114,7 +118,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
         if (values.length === 0) continue;
         if (!headed) lines.push(`# HELP workqueue_${name} ${help}`, `# TYPE workqueue_${name} ${type}`);
         headed = true;
-        write(values, this.#labels(queue, name));
+        write(values, this.#labels(queue));
       }
     };
     const number = (
@@ -130,8 +134,38 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     const histogram = (name: string, help: string, value: (source: QueueSource) => Histogram | undefined): void =>
       metric('histogram', name, help, value, (values, labels) => lines.push(...this.#histogram(name, labels, values)));
 
+    const perPriority = (
+      name: string,
+      help: string,
+      value: (source: QueueSource) => [label: string, value: number][] | undefined,
+      fold: (a: number, b: number) => number,
+    ): void =>
+      metric('gauge', name, help, value, (values, labels) => {
+        const series = new Map<string, number>();
+        for (const [label, figure] of values.flat()) series.set(label, fold(series.get(label) ?? 0, figure));
+        for (const [label, figure] of series)
+          lines.push(`workqueue_${name}{${labels},priority="${label}"} ${show(figure)}`);
+      });
+
     number('counter', 'adds_total', 'Total number of adds handled by workqueue', (s) => s.adds());
-    number('gauge', 'depth', 'Current depth of workqueue', (s) => s.depth());
+    if (this.#flavor === 'client-go') number('gauge', 'depth', 'Current depth of workqueue', (s) => s.depth());
+    else {
+      const levels = new Map([...this.#sources].filter(isAlive).map((source) => [source, source.levels?.()]));
+      const each = (source: QueueSource, figure: (level: LevelFigures) => number): [string, number][] | undefined =>
+        levels.get(source)?.map((level, _, all) => [priorityLabel(level, all.length), figure(level)]);
+      perPriority(
+        'depth',
+        'Current depth of workqueue by workqueue and priority',
+        (s) => each(s, (level) => level.depth) ?? depthAlone(s),
+        add,
+      );
+      perPriority(
+        'longest_wait_seconds',
+        'How many seconds the ready item of workqueue that has been ready the longest has been so, by priority.',
+        (s) => each(s, (level) => level.longestWaitSeconds),
+        Math.max,
+      );
+    }
     number(
       'gauge',
       'longest_running_processor_seconds',
@@ -212,11 +246,9 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
-  #labels(queue: string, metric: string): string {
+  #labels(queue: string): string {
     const value = escapeLabel(queue);
-    if (this.#flavor === 'client-go') return `name="${value}"`;
-    const priority = metric === 'depth' ? ',priority=""' : ''; // filled by queues that have priorities
-    return `controller="${value}",name="${value}"${priority}`;
+    return this.#flavor === 'client-go' ? `name="${value}"` : `controller="${value}",name="${value}"`;
   }
 
   #histogram(name: string, labels: string, values: Histogram[]): string[] {
@@ -249,6 +281,19 @@ function isAlive(source: QueueSource): boolean {
 }
 
 const add = (a: number, b: number): number => a + b;
+
+/** A queue without priorities has the label too, empty: a metric has the same labels everywhere. */
+function depthAlone(source: QueueSource): [string, number][] | undefined {
+  const depth = source.depth();
+  return depth === undefined ? undefined : [['', depth]];
+}
+
+/** controller-runtime pkg/internal/metrics/workqueue.go: no more series than that; a queue with more priorities shows one for all. */
+const MOST_PRIORITIES = 25;
+
+function priorityLabel({ priority }: LevelFigures, levels: number): string {
+  return levels > MOST_PRIORITIES ? 'exceeded_cardinality_limit' : String(priority);
+}
 
 /** As Go prints floats: two digits of exponent at least, `1e-08`. */
 function show(value: number): string {

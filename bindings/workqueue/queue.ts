@@ -16,7 +16,6 @@ import {
   DONE_RELEASED,
   DONE_REQUEUED,
   DONE_UNKNOWN,
-  disposedExports,
   NOTHING,
   type Resident,
   SLOT_FLAG,
@@ -24,24 +23,18 @@ import {
   STATE_PROCESSING,
   sharedCore,
 } from '../core.ts';
-import { CapstanError, invalid } from '../errors.ts';
+import { disposable } from '../disposable.ts';
+import { type CapstanError, invalid } from '../errors.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import { Bound } from './bound.ts';
 import { aborted, signalProblem } from './checks.ts';
+import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
 import { Gets } from './gets.ts';
-import { giveBack, type Holding, hold } from './holdings.ts';
+import { type CoreOfQueue, disposed, giveBack, type Holding, hold } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
-import { checkOptions, type Got, type QueueOptions, type QueueOrder } from './options.ts';
+import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
-
-type CoreOfQueue = Pick<Core, 'x' | 'ints' | 'trapped' | 'outOfMemory'>;
-
-const disposed: CoreOfQueue = {
-  x: disposedExports('the queue'),
-  ints: () => new Int32Array(),
-  trapped: (cause) => cause,
-  outOfMemory: () => new CapstanError('DISPOSED', 'the queue was used after dispose()'),
-};
 
 /** What a queue does with one item at a time; `WorkQueue` adds many at a time, and is what there are instances of. */
 export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
@@ -65,15 +58,15 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected readonly order: QueueOrder<T> | undefined;
   /** @internal */
   protected stopped = false;
-  /** @internal The most keys that may be queued or wait; undefined: no bound. */
-  protected readonly maxDepth: number | undefined;
+  /** @internal */
+  protected readonly bound: Bound | undefined;
+  /** @internal */
+  protected readonly gets = new Gets<T>();
   /** @internal */
   protected readonly drains = new Drains();
+  /** @internal Whether the core keeps the times of each operation. */
+  protected readonly timed: boolean;
 
-  readonly #dropWhenFull: boolean;
-  #dropped = 0;
-  readonly #timed: boolean; // whether the core wants the time at each operation
-  readonly #gets = new Gets<T>();
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
 
@@ -85,18 +78,17 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     const { name = '', clock, metricsProvider, key, queue: order, inner } = checkOptions(options);
     if (inner !== undefined && !(inner instanceof BaseQueue)) throw invalid('inner', 'a WorkQueue', inner);
     this.inner = inner;
-    this.maxDepth = options.maxDepth;
-    this.#dropWhenFull = options.whenFull === 'drop';
+    this.bound = options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
     this.clock = clock ?? inner?.clock ?? systemClock;
     this.order = order;
     this.keyFunction = key ?? inner?.keyFunction;
     const core = sharedCore();
     this.core = core;
     const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
-    this.#timed = metered || options.times === true;
+    this.timed = metered || options.times === true;
     const rules = (options.addEndsWait ? ADD_ENDS_WAIT : 0) | (options.addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
     try {
-      this.handle = core.x.queueNew(this.#timed, order !== undefined);
+      this.handle = this.create(core, options);
       if (this.handle !== 0 && rules !== 0) core.x.queueRules(this.handle, rules);
     } catch (cause) {
       throw core.trapped(cause);
@@ -111,7 +103,14 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       meter: undefined,
     };
     hold(this, this.#held);
-    if (metered) this.meter = meterFor(metricsProvider, name, core, this.handle, this.clock);
+    if (metered)
+      this.meter = meterFor(metricsProvider, {
+        name,
+        core,
+        handle: this.handle,
+        clock: this.clock,
+        hasLevels: this.hasLevels,
+      });
     this.#held.meter = this.meter;
   }
 
@@ -129,7 +128,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return;
     }
-    if (this.maxDepth === undefined || !this.refuses(item)) this.admit(item);
+    if (this.bound === undefined || !this.refuses(this.bound, item)) this.admit(item);
   }
 
   /** @internal add() without the questions: of a queue that wraps none, is not shut down and has room. */
@@ -173,6 +172,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       }
       return this.inner.get(options);
     }
+    return this.next(options, gotten);
+  }
+
+  /** @internal What get() does. `answer` is called when the item is handed out, before anything else is; undefined: shutdown. */
+  protected next<G>(options: { signal?: AbortSignal } | undefined, answer: (item: T | undefined) => G): Promise<G> {
     const signal = options?.signal;
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);
@@ -183,9 +187,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (item !== undefined) return Promise.resolve({ item, shutdown: false });
-    if (this.stopped) return Promise.resolve({ item: undefined, shutdown: true });
-    return this.#gets.wait(signal);
+    return item !== undefined || this.over() ? Promise.resolve(answer(item)) : this.gets.wait(signal, answer);
   }
 
   /** The next item, or `undefined` when none is ready now. Hand it back with done(). */
@@ -195,12 +197,15 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       return this.inner.tryGet();
     }
     const now = this.now();
-    const slot = this.order === undefined ? this.#takeFirst(now) : this.#takeNext(this.order, now);
+    const slot =
+      this.order === undefined
+        ? this.#takeFirst(now)
+        : takeChosen(this.order, { core: this.core, handle: this.handle, keys: this.keys }, now);
     if (slot < 0) return undefined;
     const item = this.items[slot] as T;
     this.#lastItem = item;
     this.#lastSlot = slot;
-    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait());
+    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait(), this.core.x.priorityTaken());
     return item;
   }
 
@@ -255,7 +260,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       this.#stop();
       if (this.inner !== undefined) return this.inner.shutDownWithDrain(options);
-      if (this.core.x.queueProcessing(this.handle) === 0) return Promise.resolve();
+      if (this.idle()) return Promise.resolve();
     } catch (error) {
       return Promise.reject(error);
     }
@@ -289,7 +294,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal Nothing will ever be handed out again: whoever waits is told. */
   poisoned(error: CapstanError): void {
-    this.#gets.end(error);
+    this.gets.end(error);
     this.drains.end(error);
     this.meter?.stop();
   }
@@ -312,10 +317,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected added(item: T, code: number): void {
     const slot = code & ~SLOT_FLAG;
     this.items[slot] = item;
-    this.meter?.added();
+    this.meter?.added(0);
     if (slot !== code) return;
     if (this.order !== undefined) this.order.push(item);
-    if (this.#gets.size > 0) this.serve();
+    if (this.gets.size > 0) this.serve();
   }
 
   /** @internal Draws the consequences of a done. */
@@ -325,14 +330,37 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (outcome === DONE_RELEASED) this.released(slot);
     else if (outcome === DONE_REQUEUED) {
       if (this.order !== undefined) this.order.push(this.items[slot] as T);
-      if (this.#gets.size > 0) this.serve();
+      if (this.gets.size > 0) this.serve();
     }
     this.meter?.done(worked); // after the books are closed: a user's metrics may call back
-    // client-go signals one waiter when a key is queued again or when none is left in processing.
-    if (this.drains.size > 0) {
-      const processing = this.core.x.queueProcessing(this.handle);
-      if (outcome === DONE_REQUEUED || processing === 0) this.drains.signal(processing);
-    }
+    if (this.stopped) this.wakeDrains(outcome === DONE_REQUEUED);
+  }
+
+  /** @internal After each done() of a queue that is shut down. client-go signals one waiter when a key is queued again or none is left in processing. */
+  protected wakeDrains(requeued: boolean): void {
+    if (this.drains.size === 0) return;
+    const processing = this.core.x.queueProcessing(this.handle);
+    if (requeued || processing === 0) this.drains.signal(processing);
+  }
+
+  /** @internal The table in the core, and whether it has levels: both asked by the constructor. */
+  protected create(core: Core, options: QueueOptions<T>): number {
+    return core.x.queueNew(this.timed, options.queue !== undefined);
+  }
+
+  /** @internal */
+  protected get hasLevels(): boolean {
+    return false;
+  }
+
+  /** @internal Whether what is not ready by now never will be. */
+  protected over(): boolean {
+    return this.stopped;
+  }
+
+  /** @internal What a drain waits for. */
+  protected idle(): boolean {
+    return this.core.x.queueProcessing(this.handle) === 0;
   }
 
   /** @internal The core has given the slot back. */
@@ -346,33 +374,24 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /** @internal Whether a full queue drops the item; throws if it shall. A key that it knows already is never refused. */
-  protected refuses(item: T): boolean {
+  protected refuses(bound: Bound, item: T): boolean {
     const depth = this.core.x.queueDepth(this.handle) + this.core.x.delayWaiting(this.handle);
-    if (depth < (this.maxDepth as number)) return false;
+    if (!bound.isFull(depth)) return false;
     const slot = this.slotOf(item);
     if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_BUSY) !== 0) return false;
     if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
-    this.#dropped++;
-    if (this.#dropWhenFull) return true;
-    throw new CapstanError(
-      'QUEUE_FULL',
-      `the queue holds ${depth} keys, "maxDepth" is ${this.maxDepth}: the item was not added; add it again when some are done, or take "whenFull: 'drop'"`,
-    );
+    bound.refuse(depth);
+    return true;
   }
 
   /** How many adds a queue with `maxDepth` has refused. */
   droppedAdds(): number {
-    return this.inner === undefined ? this.#dropped : this.inner.droppedAdds();
-  }
-
-  /** @internal Whether a get waits. */
-  protected awaited(): boolean {
-    return this.#gets.size > 0;
+    return this.inner === undefined ? (this.bound?.refused() ?? 0) : this.inner.droppedAdds();
   }
 
   /** @internal Hands out what is ready to the gets that wait. */
   protected serve(): void {
-    this.#gets.serve(this);
+    this.gets.serve(this);
   }
 
   /** @internal What a subclass must drop when the queue shuts down. */
@@ -383,7 +402,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (this.stopped) return;
     this.stopped = true;
     this.meter?.stop();
-    this.#gets.end();
+    if (this.over()) this.gets.end();
     this.drop();
   }
 
@@ -391,12 +410,13 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   #end(): void {
     this.drains.end();
     this.#stop();
+    this.gets.end();
     this.inner?.shutDown();
   }
 
   /** @internal The clock is the user's: it is read outside of everything that takes an exception for a trap. */
   protected now(): number {
-    return this.#timed ? this.clock.now() : 0;
+    return this.timed ? this.clock.now() : 0;
   }
 
   #touch(item: T): void {
@@ -420,31 +440,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       throw this.core.trapped(cause);
     }
   }
-
-  /** The slot of the item that the user's order has chosen. What the order throws is the caller's to see. */
-  #takeNext(order: QueueOrder<T>, now: number): number {
-    this.checkAlive();
-    if (order.len() === 0) return NOTHING;
-    const item = order.pop();
-    let slot: number;
-    let taken: boolean;
-    try {
-      slot = this.keys.find(item);
-      taken = slot >= 0 && this.core.x.queueTake(this.handle, slot, now) !== 0;
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
-    if (!taken) throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
-    return slot;
-  }
 }
 
-if (Symbol.dispose !== undefined) {
-  Object.defineProperty(BaseQueue.prototype, Symbol.dispose, {
-    value(this: BaseQueue<unknown>) {
-      this.dispose();
-    },
-    writable: true,
-    configurable: true,
-  });
-}
+disposable(BaseQueue.prototype);

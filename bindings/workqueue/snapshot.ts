@@ -24,8 +24,8 @@ export interface QueuedKey<T> {
   readonly processingMs: number | undefined;
   /** Failures that the queue's limiter has counted; undefined in queues without one. */
   failures: number | undefined;
-  /** In priority queues. */
-  priority: number | undefined;
+  /** The priority that it was added with last; undefined in queues without priorities. */
+  readonly priority: number | undefined;
 }
 
 export interface Snapshot<T> {
@@ -38,10 +38,11 @@ interface Readable<T> {
   readonly x: CoreExports;
   readonly handle: number;
   readonly items: readonly (T | undefined)[];
+  readonly hasLevels: boolean;
 }
 
 export function readKeys<T>(queue: Readable<T>, from: number, limit: number, now: number): Snapshot<T> {
-  const { x, handle, items } = queue;
+  const { x, handle, items, hasLevels } = queue;
   const keys: QueuedKey<T>[] = [];
   let slot = x.slotsBusy(handle, from);
   for (; slot >= 0 && keys.length < limit; slot = x.slotsBusy(handle, slot + 1)) {
@@ -57,7 +58,7 @@ export function readKeys<T>(queue: Readable<T>, from: number, limit: number, now
       queuedMs: dirty ? since(x.slotAdded(handle, slot), now) : undefined,
       processingMs: processing ? since(x.slotStarted(handle, slot), now) : undefined,
       failures: undefined,
-      priority: undefined,
+      priority: hasLevels ? x.priorityOf(handle, slot) : undefined,
     });
   }
   return { keys, next: slot < 0 ? undefined : slot };

@@ -4,9 +4,9 @@
  * - Batches: one call of the core hands out or ends many keys. Strings go in one by one, as the core reads each where it lies.
  * - Slots: a number that stands for an item, so that no key is hashed or compared. `pin` makes one that holds until `unpin`;
  *   `getSlots` gives one that holds until its `doneSlots`. A slot that outlived its item is an error STALE_SLOT, never another item.
- * - A queue with an order of its own, a bound, calls that drain it or metrics that hear of each operation takes one at a time here too.
+ * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a time here too, as does one that is shut down.
  */
-import { NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
+import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { QueueOptions } from './options.ts';
@@ -38,12 +38,15 @@ const UNPIN_RELEASED = 1;
  * }
  */
 export class WorkQueue<T = string> extends BaseQueue<T> {
-  readonly #oneByOne: boolean; // for reasons that never change; drains are another one
+  readonly #oneByOne: boolean; // for reasons that never change; a shutdown is another one, as each done may wake who waits for the end
+  readonly #plain: boolean; // a slot is the core's business alone, at any time
   readonly #batches = new WeakMap<object, Int32Array>(); // the slots of arrays that getBatch() made
 
   constructor(options: QueueOptions<T> = {}) {
     super(options);
     this.#oneByOne = this.order !== undefined || this.meter?.perOperation === true;
+    this.#plain =
+      !this.#oneByOne && !this.hasLevels && !this.timed && this.inner === undefined && this.bound === undefined;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
@@ -94,7 +97,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       return;
     }
     const slots = this.#batches.get(items);
-    if (slots !== undefined && !this.#oneByOne && this.drains.size === 0 && this.#isBatch(items as T[], slots)) {
+    if (slots !== undefined && !this.#oneByOne && !this.stopped && this.#isBatch(items as T[], slots)) {
       this.#batches.delete(items);
       if (slots.length > 0) this.#end(slots, slots.length);
       return;
@@ -173,38 +176,19 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** As add() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was added. */
   addSlots(slots: Int32Array, count: number): void {
-    checkSlots(slots, count);
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      this.inner.addSlots(slots, count);
+    if (count !== 1 || !this.#plain || this.stopped) {
+      this.#addMany(slots, count);
       return;
     }
-    if (this.stopped || count === 0) {
-      this.checkAlive();
-      return;
-    }
-    if (this.#oneByOne || this.maxDepth !== undefined) {
-      for (const item of this.#itemsOf(slots, count)) this.add(item);
-      return;
-    }
-    const now = this.now();
-    let ready: number;
+    checkSlots(slots, 1);
+    let code: number;
     try {
-      const x = this.core.x;
-      if (count === 1) {
-        const code = x.slotAdd(this.handle, slots[0] as number, now);
-        if (code === STALE) throw stale(slots[0] as number);
-        ready = code >= 0 && code < SLOT_FLAG ? 1 : 0;
-      } else {
-        this.#write(slots, count);
-        const fresh = x.slotsFresh(this.handle, count);
-        if (fresh < count) throw stale(slots[fresh] as number);
-        ready = x.slotsAdd(this.handle, count, now);
-      }
+      code = this.core.x.slotAdd(this.handle, slots[0] as number, 0);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (ready > 0 && this.awaited()) this.serve();
+    if (code === STALE) throw stale(slots[0] as number);
+    if (code >= 0 && code < SLOT_FLAG && this.gets.size > 0) this.serve();
   }
 
   /**
@@ -212,24 +196,11 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
    * More than four million keys in one queue: TOO_MANY_SLOTS.
    */
   getSlots(into: Int32Array): number {
-    checkSlots(into, into?.length);
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      return this.inner.getSlots(into);
-    }
-    if (into.length === 0) return 0;
-    const x = this.core.x;
-    if (x.slotsEver(this.handle) > SLOT_LIMIT) throw tooManySlots();
-    if (this.#oneByOne) {
-      const items = this.getBatch(into.length);
-      for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.slotOf(item));
-      return items.length;
-    }
-    if (into.length !== 1) return this.#take(into);
-    const now = this.now();
+    if (!this.#plain || into?.length !== 1 || this.items.length > SLOT_LIMIT) return this.#getMany(into);
+    checkSlots(into, 1);
     let slot: number;
     try {
-      slot = x.slotGet(this.handle, now);
+      slot = this.core.x.slotGet(this.handle, 0);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -240,6 +211,67 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** As done() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was done. */
   doneSlots(slots: Int32Array, count: number): void {
+    if (count !== 1 || !this.#plain || this.stopped) {
+      this.#doneMany(slots, count);
+      return;
+    }
+    checkSlots(slots, 1);
+    const slot = slots[0] as number;
+    let outcome: number;
+    try {
+      outcome = this.core.x.slotDone(this.handle, slot, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (outcome === DONE_KEPT) return;
+    if (outcome === STALE) throw stale(slot);
+    this.finished(slot & SLOT_NUMBER, outcome);
+  }
+
+  #addMany(slots: Int32Array, count: number): void {
+    checkSlots(slots, count);
+    if (this.inner !== undefined) {
+      this.checkAlive();
+      this.inner.addSlots(slots, count);
+      return;
+    }
+    if (this.stopped || count === 0) {
+      this.checkAlive();
+      return;
+    }
+    if (this.#oneByOne || this.bound !== undefined) {
+      for (const item of this.#itemsOf(slots, count)) this.add(item);
+      return;
+    }
+    const now = this.now();
+    let ready: number;
+    try {
+      this.#write(slots, count);
+      const fresh = this.core.x.slotsFresh(this.handle, count);
+      if (fresh < count) throw stale(slots[fresh] as number);
+      ready = this.core.x.slotsAdd(this.handle, count, now);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (ready > 0 && this.gets.size > 0) this.serve();
+  }
+
+  #getMany(into: Int32Array): number {
+    checkSlots(into, into?.length);
+    if (this.inner !== undefined) {
+      this.checkAlive();
+      return this.inner.getSlots(into);
+    }
+    const x = this.core.x;
+    if (x.slotsEver(this.handle) > SLOT_LIMIT) throw tooManySlots();
+    if (into.length === 0) return 0;
+    if (!this.#oneByOne) return this.#take(into);
+    const items = this.getBatch(into.length);
+    for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.slotOf(item));
+    return items.length;
+  }
+
+  #doneMany(slots: Int32Array, count: number): void {
     checkSlots(slots, count);
     if (this.inner !== undefined) {
       this.checkAlive();
@@ -250,27 +282,18 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       this.checkAlive();
       return;
     }
-    if (this.#oneByOne || this.drains.size > 0) {
+    if (this.#oneByOne || this.stopped) {
       for (const item of this.#itemsOf(slots, count)) this.done(item);
       return;
     }
-    if (count !== 1) {
+    try {
       this.#write(slots, count);
       const fresh = this.core.x.slotsFresh(this.handle, count);
       if (fresh < count) throw stale(slots[fresh] as number);
-      this.#end(slots, count);
-      return;
-    }
-    const slot = slots[0] as number;
-    const now = this.now();
-    let outcome: number;
-    try {
-      outcome = this.core.x.slotDone(this.handle, slot, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (outcome === STALE) throw stale(slot);
-    this.finished(slot & SLOT_NUMBER, outcome);
+    this.#end(slots, count);
   }
 
   /**
@@ -296,7 +319,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     }
     const from = this.inner === undefined ? after : after - OWN_KEYS;
     const { keys, next } = readKeys(
-      { x: this.core.x, handle: this.handle, items: this.items },
+      { x: this.core.x, handle: this.handle, items: this.items, hasLevels: this.hasLevels },
       from,
       limit,
       this.clock.now(),
@@ -364,7 +387,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       const numbers = this.core.ints();
       for (let i = start; i < start + released; i++) this.released(numbers[i] as number);
     }
-    if (requeued > 0 && this.awaited()) this.serve();
+    if (requeued > 0 && this.gets.size > 0) this.serve();
   }
 
   #isBatch(items: readonly T[], slots: Int32Array): boolean {

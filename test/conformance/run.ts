@@ -5,7 +5,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { formatReport, type ItemForm, replayFolder } from './runner.ts';
+import { replayFolder } from './files.ts';
+import { formatReport, type ItemForm } from './runner.ts';
 import { subjects } from './subjects/index.ts';
 
 const forms: readonly ItemForm[] = ['string', 'request', 'object'];

@@ -2,10 +2,10 @@
  * Replays recorded traces on the real classes and compares every step. It knows the format of the files (README.md
  * beside it) and nothing of any subject: what a step does is in subjects/. Nothing can pass by being left out: a field
  * that the recording observed and the replayer does not report, an unknown op and an exception are all mismatches.
+ *
+ * It runs on every runtime (test/runtimes/): traces come as text; files.ts reads them where there are files.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
+import { sameValue } from './same-value.ts';
 
 /** One line of a file after the first. Everything but `op` depends on the subject. */
 export type Step = { readonly op: string } & Readonly<Record<string, unknown>>;
@@ -66,25 +66,14 @@ export interface Report {
   readonly ok: boolean;
 }
 
-/** All `.jsonl` files of a folder and of the folders in it, sorted. */
-export function vectorFiles(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.jsonl'))
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .sort();
-}
-
-/** Replays every file of a folder. Subjects that are not in `subjects` are counted as not covered. */
-export async function replayFolder(
-  folder: string,
+/** Replays the texts of files, by the names that the report gives them. Subjects that are not in `subjects` are counted as not covered. */
+export async function replayTexts(
+  files: Iterable<readonly [file: string, text: string]>,
   subjects: ReadonlyMap<string, Subject>,
   options: ReplayOptions = { form: 'string' },
 ): Promise<Report> {
   const reports = new Map<string, SubjectReport>();
-  for (const path of vectorFiles(folder)) {
-    await replayText(readFileSync(path, 'utf8'), relative(folder, path), subjects, options, reports);
-  }
+  for (const [file, text] of files) await replayText(text, file, subjects, options, reports);
   return summarise(reports);
 }
 
@@ -95,9 +84,7 @@ export async function replayFile(
   subjects: ReadonlyMap<string, Subject>,
   options: ReplayOptions = { form: 'string' },
 ): Promise<Report> {
-  const reports = new Map<string, SubjectReport>();
-  await replayText(text, file, subjects, options, reports);
-  return summarise(reports);
+  return replayTexts([[file, text]], subjects, options);
 }
 
 function summarise(reports: ReadonlyMap<string, SubjectReport>): Report {
@@ -195,7 +182,7 @@ async function compare(subject: Subject, trace: Trace, step: Step): Promise<stri
     if (!Object.hasOwn(step, field)) continue;
     const want = step[field];
     const got = observed[field];
-    const same = subject.same?.(field, want, got, trace) ?? isDeepStrictEqual(want, got);
+    const same = subject.same?.(field, want, got, trace) ?? sameValue(want, got);
     if (!same) messages.push(`${field}: expected ${JSON.stringify(want)}, got ${JSON.stringify(got)}`);
   }
   return messages;

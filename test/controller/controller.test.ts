@@ -254,7 +254,7 @@ describe('the start', () => {
     expect(calls).toEqual([]);
     hold.resolve();
     await clock.run(200);
-    expect(calls.map((call) => call.split('@')[0])).toEqual(['default/a', 'default/b']);
+    expect(calls.map((call) => call.split('@')[0])).toEqual(['default/b', 'default/a']); // a change comes before the initial list
   });
 
   test('reconciles nothing before the handlers have seen the whole initial list', async () => {
@@ -334,7 +334,7 @@ describe('the start', () => {
       [{ owns: [undefined as never] }, /"options\.owns\[0\]" expected what defineResource returns/],
       [{ clock: {} as never }, /"options\.clock\.now" expected a function/],
       [{ reconciliationTimeout: 'soon' }, /"options\.reconciliationTimeout" expected milliseconds >= 0, got "soon"/],
-      [{ usePriorityQueue: true }, /"options\.usePriorityQueue" expected false, because/],
+      [{ usePriorityQueue: 1 }, /"options\.usePriorityQueue" expected a boolean/],
       [{ owns: Part }, /"options\.owns" expected an array/],
       [{ name: 7 }, /"options\.name" expected a string, got 7/],
       [{ rateLimiter: {} }, /limiter/],
@@ -347,7 +347,8 @@ describe('the start', () => {
       );
     }
     expect(() => createController(undefined as never)).toThrow(/"options" expected an object/);
-    expect(() => createController({ ...good, usePriorityQueue: false })).not.toThrow();
+    for (const usePriorityQueue of [true, false, undefined])
+      expect(() => createController({ ...good, usePriorityQueue })).not.toThrow();
   });
 });
 
@@ -415,16 +416,19 @@ describe('the outcome', () => {
     expect((await times([() => ({ requeueAfter: -5, requeue: true })], 100)).at).toEqual([0, 5]);
   });
 
-  test('requeueAfter does not hold up a change that comes earlier', async () => {
-    const { clock, cluster, calls, start } = setup(() => ({ requeueAfter: 1000 }));
+  test.each([
+    ['and a change starts it anew', true, 1100],
+    ['and without the priority queue goes on beside it', false, 1000],
+  ])('requeueAfter does not hold up a change that comes earlier, %s', async (_, usePriorityQueue, next) => {
+    const { clock, cluster, calls, start } = setup(() => ({ requeueAfter: 1000 }), { usePriorityQueue });
     cluster.put('widgets', widget('a'));
     void start();
     await clock.run(100);
     cluster.put('widgets', widget('a'));
-    await clock.run(899);
+    await clock.run(next - 101);
     expect(calls).toEqual(['default/a@0', 'default/a@100']);
     await clock.run(1);
-    expect(calls).toEqual(['default/a@0', 'default/a@100', 'default/a@1000']);
+    expect(calls).toEqual(['default/a@0', 'default/a@100', `default/a@${next}`]);
   });
 
   test('a terminal error: neither comes again nor is forgotten, and is reported', async () => {
@@ -478,7 +482,7 @@ describe('the outcome', () => {
       '"result.requeue" expected a boolean, got "yes"',
       '"result.requeueAfter" expected milliseconds, got "5s"',
       '"result.requeueAfter" expected milliseconds, got NaN',
-      '"result.priority" expected an integer, got 0.5',
+      '"result.priority" expected an integer of 32 bits, got 0.5',
     ]);
   });
 

@@ -39,6 +39,11 @@ export class FakeCluster implements Transport {
     this.#send(plural, type, stored);
   }
 
+  /** An update that changes nothing, its version neither, as a relist brings them. */
+  touch(plural: string, name: string, namespace = 'default'): void {
+    this.#send(plural, 'MODIFIED', this.#of(plural).get(`${namespace}/${name}`) as TestObject);
+  }
+
   remove(plural: string, name: string, namespace = 'default'): void {
     const object = this.#of(plural).get(`${namespace}/${name}`) ?? this.#of(plural).get(`/${name}`);
     if (object === undefined) throw new Error(`no ${plural} ${namespace}/${name}`);

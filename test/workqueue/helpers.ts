@@ -1,6 +1,7 @@
-/** What the tests of the queues share. No helper waits for time: `settle` ends when nothing can run without it. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+/**
+ * What the tests of the queues share. No helper waits for time: `settle` ends when nothing can run without it. The cases run on
+ * other runtimes too (test/runtimes/), so nothing here imports a `node:` module.
+ */
 import { CapstanError, FakeClock, type Got } from 'capstan/workqueue';
 import { expect } from 'vitest';
 
@@ -70,17 +71,51 @@ function checkError(error: unknown, code: string, parts: readonly (string | RegE
   return typed;
 }
 
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+/** The engine's collector: a global where it was asked for, else Bun's, else V8's through Node's modules. */
+function findCollector(): (() => void) | undefined {
+  const host = globalThis as { gc?: () => void; Bun?: { gc(now: boolean): void } };
+  if (host.gc !== undefined) return host.gc;
+  if (host.Bun !== undefined) return () => host.Bun?.gc(true);
+  if (typeof process === 'undefined' || process.versions?.node === undefined) return undefined;
+  process.getBuiltinModule('node:v8').setFlagsFromString('--expose-gc');
+  return process.getBuiltinModule('node:vm').runInNewContext('gc') as () => void;
+}
+
+const collect = findCollector();
+
+/** Whether isCollected can tell. */
+export const canCollect = collect !== undefined;
 
 /** Collects garbage until the target of `ref` is gone, or says that it stays. A WeakRef holds its target for a turn. */
 export async function isCollected(ref: WeakRef<object>): Promise<boolean> {
+  if (collect === undefined) throw new Error('expected a runtime whose collector can be called: its flag is missing');
   for (let round = 0; round < 20; round++) {
     await settle();
     collect();
     if (ref.deref() === undefined) return true;
   }
   return false;
+}
+
+/** Counts who listens to a signal from now on: answers how many still do. A listener that asked for one call is gone after it. */
+export function countListeners(signal: AbortSignal): () => number {
+  const listening = new Map<unknown, { readonly once: boolean }>();
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  add('abort', () => {
+    for (const [listener, { once }] of listening) if (once) listening.delete(listener);
+  });
+  Object.assign(signal, {
+    addEventListener(type: string, listener: EventListener, options?: AddEventListenerOptions): void {
+      listening.set(listener, { once: options?.once === true });
+      add(type, listener, options);
+    },
+    removeEventListener(type: string, listener: EventListener): void {
+      listening.delete(listener);
+      remove(type, listener);
+    },
+  });
+  return () => listening.size;
 }
 
 /** Wrong on purpose: gives a call a value that its type forbids, as JavaScript callers can. `never` fits every parameter. */

@@ -2,7 +2,15 @@
  * The makers that a suite of cases runs over. Queues and limiters keep their keys in one of two tables (hashed by the core,
  * or interned in JS); both must pass every case.
  */
-import { DelayingQueue, type QueueOptions, type RateLimiter, RateLimitingQueue, WorkQueue } from 'capstan/workqueue';
+import {
+  DelayingQueue,
+  PriorityQueue,
+  type PriorityQueueOptions,
+  type QueueOptions,
+  type RateLimiter,
+  RateLimitingQueue,
+  WorkQueue,
+} from 'capstan/workqueue';
 import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
 
 export interface Implementation {
@@ -10,6 +18,7 @@ export interface Implementation {
   queue<T = string>(options?: QueueOptions<T>): WorkQueue<T>;
   delaying<T = string>(options?: QueueOptions<T>): DelayingQueue<T>;
   rateLimiting<T = string>(limiter?: RateLimiter<T>, options?: QueueOptions<T>): RateLimitingQueue<T>;
+  priority<T = string>(limiter?: RateLimiter<T>, options?: PriorityQueueOptions<T>): PriorityQueue<T>;
   /** Runs `make`, which constructs queues or limiters, with this implementation's keys. */
   within<R>(make: () => R): R;
 }
@@ -30,6 +39,8 @@ function implementation(mode: KeyMode, name: string): Implementation {
     delaying: <T>(options?: QueueOptions<T>) => within(() => new DelayingQueue<T>(options)),
     rateLimiting: <T>(limiter?: RateLimiter<T>, options?: QueueOptions<T>) =>
       within(() => new RateLimitingQueue<T>(limiter, options)),
+    priority: <T>(limiter?: RateLimiter<T>, options?: PriorityQueueOptions<T>) =>
+      within(() => new PriorityQueue<T>(limiter, options)),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Subject } from '../runner.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { keys } from './keys.ts';
 import { ratelimiters } from './limiters.ts';
+import { priorityqueue } from './priorityqueue.ts';
 import { store } from './store.ts';
 import { workqueue } from './workqueue.ts';
 import { workqueueBlocking } from './workqueue-blocking.ts';
@@ -10,6 +11,7 @@ import { workqueueBlocking } from './workqueue-blocking.ts';
 export const subjects: ReadonlyMap<string, Subject> = new Map([
   ['delayingqueue', delayingqueue],
   ['keys', keys],
+  ['priorityqueue', priorityqueue],
   ['ratelimiters', ratelimiters],
   ['ratelimitingqueue', ratelimitingqueue],
   ['store', store],

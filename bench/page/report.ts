@@ -1,0 +1,95 @@
+/** A result as text to take along: Markdown for issues and chats, JSON for programs. */
+import { showCount } from '../figures.ts';
+import { showBytes, showMs, showNs, showRate, showRatio, three } from './format.ts';
+import {
+  type Environment,
+  overlaps,
+  PERCENTILES,
+  type Result,
+  type Row,
+  ratioOf,
+  type Steady,
+  verdictOf,
+} from './result.ts';
+
+export const PERCENTILE_NAMES = PERCENTILES.map((share) => (share === 1 ? 'longest' : `p${share * 100}`));
+
+/** What stands in the environment is the browser's or a stranger's: no pipe, bracket or line break of it may shape the page it is pasted to. */
+const plain = (text: string): string => text.replace(/[|<>[\]`*_\\\n\r]/g, ' ');
+
+export function environmentLine(e: Environment): string {
+  const keys = e.keyTable === 'wasm' ? 'keys hashed in Wasm' : 'keys interned by a JS Map';
+  return [
+    `capstan ${plain(e.version)} (core ${showBytes(e.coreBytes)}, ${keys})`,
+    plain(e.browser),
+    plain(e.platform),
+    `${e.threads} threads`,
+    `clock steps of ${showMs(e.resolutionMs)}`,
+    ...(e.hidden ? ['the page was in the background for a while'] : []),
+  ].join('; ');
+}
+
+/** "Faster in 20 of 24, slower in 4; geometric mean 1.90× faster." */
+export function verdictLine(rows: readonly Row[]): string {
+  const verdict = verdictOf(rows);
+  if (verdict === undefined) return '';
+  const { wins, losses, mean } = verdict;
+  return `Faster in ${wins} of ${rows.length}, slower in ${losses}; geometric mean ${showRatio(mean)}.`;
+}
+
+function steadyLines({ live, rate, seconds, capstan, naive }: Steady): string[] {
+  const line = (name: string, ours: number, theirs: number, show: (value: number) => string): string =>
+    `| ${name} | ${show(ours)} | ${show(theirs)} | ${theirs > 0 ? (ours / theirs).toFixed(2) : '–'} |`;
+  return [
+    '',
+    `Steady load of ${showRate(rate)} on ${showCount(live)} live keys, ${three(seconds)} s each:`,
+    '',
+    '| | capstan | naive | ratio |',
+    '|---|---|---|---|',
+    ...PERCENTILE_NAMES.map((name, i) =>
+      line(`latency, ${name}`, capstan.latencies[i] ?? 0, naive.latencies[i] ?? 0, showMs),
+    ),
+    line('event-loop delay, p99.9', capstan.delays[3] ?? 0, naive.delays[3] ?? 0, showMs),
+    line('longest pause', Math.max(0, ...capstan.pauses), Math.max(0, ...naive.pauses), showMs),
+    line('stalls above 1 ms', capstan.stalls, naive.stalls, String),
+    line('time in them', capstan.stalledMs, naive.stalledMs, showMs),
+    line('mean cycle', capstan.cycleNs, naive.cycleNs, showNs),
+    line('rate held', capstan.rate, naive.rate, showRate),
+  ];
+}
+
+export function markdownOf(result: Result): string {
+  const time = (row: Row, peer: 'capstan' | 'naive'): string =>
+    `${three(row[peer].ns)} (${three(row[peer].min)}–${three(row[peer].max)})`;
+  const lines = [
+    `**Capstan's work queue beside a naive port, in a browser**, ${new Date(result.at).toISOString().slice(0, 10)}`,
+    '',
+    `${environmentLine(result.environment)}${result.stopped ? '; stopped early' : ''}`,
+  ];
+  if (result.rows.length > 0) {
+    lines.push(
+      '',
+      `${verdictLine(result.rows)} ns per operation, median (min–max); ratio below 1: capstan is faster.`,
+      '',
+      '| work | keys | capstan | naive | ratio | |',
+      '|---|---|---|---|---|---|',
+      ...result.rows.map(
+        (row) =>
+          `| ${row.work} | ${showCount(row.n)} | ${time(row, 'capstan')} | ${time(row, 'naive')} | ${ratioOf(row).toFixed(2)} | ${showRatio(ratioOf(row))}${overlaps(row) ? ', ranges overlap' : ''} |`,
+      ),
+    );
+  }
+  if (result.steady !== undefined) lines.push(...steadyLines(result.steady));
+  return `${lines.join('\n')}\n`;
+}
+
+export function jsonOf(result: Result): string {
+  const { at, ...rest } = result;
+  const units = {
+    rows: 'ns per operation',
+    steady: 'ms; cycleNs in ns; rates per second',
+    pauses: 'longest per 50 ms',
+  };
+  const whole = { format: 'capstan-bench-page', formatVersion: 1, at: new Date(at).toISOString(), units, ...rest };
+  return `${JSON.stringify(whole, undefined, 2)}\n`;
+}

@@ -1,0 +1,182 @@
+/**
+ * What a run measured, in the form that the page shows, shares and saves. Figures are nanoseconds per operation, times
+ * of the steady load are milliseconds. A ratio is our time over the naive port's, so below 1 we are faster.
+ */
+import { geometricMean, median } from '../figures.ts';
+import type { Item } from './plan.ts';
+import { BUCKET_MS, type PeerName, type SteadyShape, type SteadySlice } from './protocol.ts';
+
+export interface Spread {
+  ns: number;
+  min: number;
+  max: number;
+}
+
+export interface Row extends Item {
+  /** Counted rounds: fewer than planned where the run was stopped. */
+  rounds: number;
+  capstan: Spread;
+  naive: Spread;
+}
+
+export const PERCENTILES = [0.5, 0.9, 0.99, 0.999, 1] as const;
+
+export interface SteadySide {
+  /** Cycles a second that were held. */
+  rate: number;
+  /** Mean nanoseconds of a cycle: the queue's three calls and the making of a key. */
+  cycleNs: number;
+  /** PERCENTILES of the time from due to done. */
+  latencies: number[];
+  /** The delay of the event loop at the same percentiles: what a message had to wait that came in at a whole millisecond. */
+  delays: number[];
+  stalls: number;
+  stalledMs: number;
+  /** The longest gap between two turns of the event loop, for each bucketMsOf(seconds). */
+  pauses: number[];
+}
+
+export interface Steady extends Pick<SteadyShape, 'live' | 'rate'> {
+  /** Planned seconds for each peer; a run that was stopped has fewer pauses than that. */
+  seconds: number;
+  capstan: SteadySide;
+  naive: SteadySide;
+}
+
+export interface Environment {
+  /** The package that was measured. */
+  version: string;
+  coreBytes: number;
+  browser: string;
+  platform: string;
+  /** navigator.hardwareConcurrency */
+  threads: number;
+  keyTable: 'wasm' | 'js';
+  resolutionMs: number;
+  isolated: boolean;
+  /** Whether the page was in the background for a while, where browsers slow pages down. */
+  hidden: boolean;
+}
+
+export interface Result {
+  /** Milliseconds since 1970. */
+  at: number;
+  /** Ended by the reader or by an error before everything planned was measured. */
+  stopped: boolean;
+  environment: Environment;
+  rows: Row[];
+  steady: Steady | undefined;
+}
+
+export function spreadOf(samples: readonly number[]): Spread {
+  return { ns: median(samples), min: Math.min(...samples), max: Math.max(...samples) };
+}
+
+export function ratioOf(row: Row): number {
+  return row.capstan.ns / row.naive.ns;
+}
+
+/** The fastest round of the slower one beats the slowest of the faster one: such a ratio may be chance. */
+export function overlaps({ capstan, naive }: Row): boolean {
+  return capstan.min <= naive.max && naive.min <= capstan.max;
+}
+
+export interface Verdict {
+  wins: number;
+  losses: number;
+  /** Geometric mean of the ratios. */
+  mean: number;
+  best: Row;
+  worst: Row;
+}
+
+export function verdictOf(rows: readonly Row[]): Verdict | undefined {
+  const sorted = rows.toSorted((a, b) => ratioOf(a) - ratioOf(b));
+  const [best, worst] = [sorted[0], sorted.at(-1)];
+  if (best === undefined || worst === undefined) return undefined;
+  const ratios = rows.map(ratioOf);
+  return {
+    wins: ratios.filter((ratio) => ratio < 1).length,
+    losses: ratios.filter((ratio) => ratio > 1).length,
+    mean: geometricMean(ratios),
+    best,
+    worst,
+  };
+}
+
+/** The values that the given shares of all do not exceed; 0 without any. */
+export function percentiles(values: readonly number[]): number[] {
+  const sorted = Float64Array.from(values).sort();
+  return PERCENTILES.map((share) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0);
+}
+
+/** More bars than this nobody can tell apart, and a link must stay short. */
+export const MOST_BUCKETS = 1_000;
+
+/** How many bars of the worker go into one of the chart: more than one in a long run only. */
+const groupOf = (seconds: number): number => Math.ceil((seconds * 1000) / BUCKET_MS / MOST_BUCKETS);
+/** Width of a bar in a run of this many seconds, in milliseconds. */
+export const bucketMsOf = (seconds: number): number => BUCKET_MS * groupOf(seconds);
+
+/** The longest of several neighbours: no pause is lost, only its place becomes coarser. */
+function thin(pauses: readonly number[], group: number): number[] {
+  if (group <= 1) return [...pauses];
+  return Array.from({ length: Math.ceil(pauses.length / group) }, (_, i) =>
+    Math.max(...pauses.slice(i * group, (i + 1) * group)),
+  );
+}
+
+/** Gathers the slices of one peer under the steady load. */
+export class SteadyTally {
+  readonly #waits: number[] = [];
+  readonly #latencies: number[] = [];
+  readonly #pauses: number[] = [];
+  #stalls = 0;
+  #stalledMs = 0;
+  #busyMs = 0;
+  #cycles = 0;
+  #ms = 0;
+  readonly #group: number;
+
+  /** @param seconds planned for the peer */
+  constructor(seconds: number) {
+    this.#group = groupOf(seconds);
+  }
+
+  /** Measured so far, in milliseconds. */
+  get ms(): number {
+    return this.#ms;
+  }
+
+  add(slice: SteadySlice): void {
+    this.#ms += slice.spanMs;
+    this.#waits.push(...slice.waits);
+    this.#latencies.push(...slice.latencies);
+    this.#pauses.push(...slice.pauses);
+    this.#stalls += slice.stalls;
+    this.#stalledMs += slice.stalledMs;
+    this.#busyMs += slice.busyMs;
+    this.#cycles += slice.cycles;
+  }
+
+  side(): SteadySide {
+    return {
+      rate: this.#ms > 0 ? (this.#cycles * 1000) / this.#ms : 0,
+      cycleNs: this.#cycles > 0 ? (this.#busyMs * 1e6) / this.#cycles : 0,
+      latencies: percentiles(this.#latencies),
+      delays: percentiles(this.#waits),
+      stalls: this.#stalls,
+      stalledMs: this.#stalledMs,
+      pauses: thin(this.#pauses, this.#group),
+    };
+  }
+}
+
+/** The samples of one row while it is measured. */
+export type Samples = Record<PeerName, number[]>;
+
+export function rowOf(item: Item, samples: Samples): Row | undefined {
+  const rounds = Math.min(samples.capstan.length, samples.naive.length);
+  if (rounds === 0) return undefined;
+  return { ...item, rounds, capstan: spreadOf(samples.capstan), naive: spreadOf(samples.naive) };
+}

@@ -1,0 +1,66 @@
+/** The few figures that stand above the charts. The boxes are there from the beginning, with dashes, so that nothing moves. */
+import { showCount } from '../figures.ts';
+import { html } from './dom.ts';
+import { showMs, showRatio } from './format.ts';
+import { type Row, ratioOf, type Steady, verdictOf } from './result.ts';
+
+interface Box {
+  title: string;
+  figure: string;
+  note: string;
+  kind?: 'win' | 'loss';
+}
+
+const nameOf = (row: Row): string => `${row.work}, ${showCount(row.n)} keys`;
+const kindOf = (ratio: number): 'win' | 'loss' => (ratio < 1 ? 'win' : 'loss');
+
+function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
+  const verdict = verdictOf(rows);
+  const all: Box[] =
+    verdict === undefined
+      ? ['Geometric mean', 'Best', 'Worst'].map((title) => ({ title, figure: '–', note: 'not measured yet' }))
+      : [
+          {
+            title: 'Geometric mean',
+            figure: showRatio(verdict.mean),
+            note: `faster in ${verdict.wins} of ${rows.length}, slower in ${verdict.losses}`,
+            kind: kindOf(verdict.mean),
+          },
+          ...(['best', 'worst'] as const).map(
+            (which): Box => ({
+              title: which === 'best' ? 'Best' : 'Worst',
+              figure: showRatio(ratioOf(verdict[which])),
+              note: nameOf(verdict[which]),
+              kind: kindOf(ratioOf(verdict[which])),
+            }),
+          ),
+        ];
+  if (steady === undefined) all.push({ title: 'Longest pause', figure: '–', note: 'steady load: not measured yet' });
+  else {
+    const [ours, theirs] = [steady.capstan, steady.naive].map((side) => Math.max(0, ...side.pauses)) as [
+      number,
+      number,
+    ];
+    all.push({
+      title: 'Longest pause',
+      figure: showMs(ours),
+      note: `naive port ${showMs(theirs)}; ${showCount(steady.live)} live keys, ${steady.seconds} s each`,
+      kind: kindOf(ours / theirs),
+    });
+  }
+  return all;
+}
+
+export function showSummary(container: HTMLElement, rows: readonly Row[], steady: Steady | undefined): void {
+  container.replaceChildren(
+    ...boxes(rows, steady).map(({ title, figure, note, kind }) =>
+      html(
+        'div',
+        { class: 'box' },
+        html('h3', { class: 'box-title' }, title),
+        html('p', { class: `box-figure ${kind ?? ''}` }, figure),
+        html('p', { class: 'box-note' }, note),
+      ),
+    ),
+  );
+}

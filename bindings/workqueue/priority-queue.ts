@@ -1,0 +1,303 @@
+/**
+ * The queue of controllers: controller-runtime pkg/controller/priorityqueue over the Wasm core (assembly/priority.ts).
+ *
+ * - Of the ready items one of the highest priority is handed out, the one that has stood in line the longest; where priorities age,
+ *   waiting makes up for a lower priority.
+ * - An item is ready or waits, never both; an item that is ready while it is processed is counted, and handed out after done().
+ * - Adding an item that the queue has can only bring it forward: the higher priority and the earlier time win.
+ */
+import {
+  type Core,
+  type CoreExports,
+  NO_MEMORY,
+  NOTHING,
+  RAISED_FLAG,
+  SLOT_FLAG,
+  WAIT_IS_BACKOFF,
+  WAIT_MODES,
+  WAITS_FLAG,
+} from '../core.ts';
+import { CapstanError, invalid, requireNumber, requireObject } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { keepShape } from '../keep-shape.ts';
+import { ItemExponentialFailureRateLimiter, type RateLimiter } from './limiters.ts';
+import { type Got, gotten, type QueueOptions } from './options.ts';
+import { RateLimitingQueue } from './rate-limiting-queue.ts';
+
+export interface PriorityQueueOptions<T> extends QueueOptions<T> {
+  /**
+   * No level starves: an item of priority p that has been ready for w milliseconds counts as one of priority p + w / everyMs. So no item is
+   * overtaken by an item of priority q that became ready more than (q − p) · everyMs after it. Then keys of one priority stand in line by the time
+   * at which they became ready, also those whose priority was raised or whose wait was ended by an add (controller-runtime puts the former last
+   * and the latter where they would have stood). Each get looks at the first key of every level. Off by default.
+   */
+  aging?: { everyMs: number };
+}
+
+/** How items are added. controller-runtime: `priorityqueue.AddOpts`. */
+export interface AddOptions {
+  /** Ready after so many milliseconds; at once when that is 0 or less. */
+  after?: number;
+  /** Ready when the limiter says so, which counts as a failure of the item; of the limiter's delay and a given `after` the shorter one counts. */
+  rateLimited?: boolean;
+  /** The higher, the earlier. Any integer of 32 bits; default 0. */
+  priority?: number;
+}
+
+/** What getWithPriority() gives. The priority is 0 at shutdown. */
+export type GotWithPriority<T> = Got<T> & { priority: number };
+
+/**
+ * A rate limiting queue with priorities. controller-runtime: `priorityqueue.PriorityQueue`.
+ *
+ * Where it differs from {@link RateLimitingQueue}: `len()` also counts what is added while it is processed. An add() makes a waiting item ready.
+ * A delay for a ready item is ignored. After shutDown() a get says so at once, and what is queued is dropped. The limiter is not asked then.
+ * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an overall limit. `inner` and `queue` are refused.
+ *
+ * Errors (CapstanError): as {@link RateLimitingQueue}.
+ *
+ * @example
+ * const queue = new PriorityQueue();
+ * queue.addWithOpts({ priority: -100 }, 'default/web', 'default/db');
+ * queue.addWithOpts({ priority: 10, after: 500 }, 'default/web'); // in half a second, unless it is handed out before
+ * const { item, priority } = await queue.getWithPriority(); // 'default/web', -100
+ */
+export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
+  readonly #limiter: RateLimiter<T>;
+  readonly #own: { dispose(): void } | undefined; // the limiter that nobody else has
+  readonly #ages: boolean;
+  readonly #addEach: boolean; // somebody must hear of every item that becomes due
+  #draining = false;
+
+  constructor(limiter?: RateLimiter<T>, options: PriorityQueueOptions<T> = {}) {
+    const aging = checkPriorityOptions(options);
+    const own = limiter === undefined ? defaultLimiter(options) : undefined;
+    const used = own ?? (limiter as RateLimiter<T>);
+    super(used, options);
+    this.#limiter = used;
+    this.#own = own;
+    this.#addEach = this.meter?.perOperation === true;
+    this.#ages = aging;
+    keepShape(new.target, PriorityQueue, () => new PriorityQueue());
+  }
+
+  /**
+   * Adds items. An item that the queue has: the higher of the two priorities counts, and raising it puts the item at the end of its new
+   * priority; of a waiting item the earlier time counts, and without delay it is ready now; a delay for a ready item is ignored (with `rateLimited`
+   * it counts as a failure all the same). After shutDown(): dropped silently.
+   *
+   * All items are looked at before the first one is added. An item that fails after that (its limiter throws, or there is no memory) keeps
+   * none of the others from being added; then the first error is thrown, and the others go to the hook of `setErrorHandler`.
+   */
+  addWithOpts(options: AddOptions, ...items: T[]): void {
+    requireObject('options', options);
+    const { after = 0, rateLimited = false, priority = 0 } = options;
+    requireNumber('after', after);
+    if (typeof rateLimited !== 'boolean') throw invalid('rateLimited', 'a boolean', rateLimited);
+    if (!isPriority(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
+    this.checkAlive();
+    if (this.stopped) return;
+    if (items.length > 1) for (const item of items) this.#check(item);
+    const errors: unknown[] = [];
+    let ready = false;
+    for (const item of items) {
+      try {
+        const wait = rateLimited ? shorter(after, this.#limiter.when(item)) : after;
+        if (this.#put(item, priority, wait, rateLimited ? WAIT_IS_BACKOFF : WAIT_MODES.earliest)) ready = true;
+      } catch (error) {
+        if (isEnd(error)) throw error;
+        errors.push(error);
+      }
+    }
+    if (ready) this.serve();
+    if (errors.length === 0) return;
+    for (const error of errors.slice(1)) handleError(error, 'addWithOpts');
+    throw errors[0];
+  }
+
+  /** Adds an item with priority 0, without delay. */
+  override add(item: T): void {
+    this.checkAlive();
+    if (!this.stopped && this.#put(item, 0, 0, WAIT_MODES.earliest)) this.serve();
+  }
+
+  /** Adds an item with priority 0 when the limiter says so. */
+  override addRateLimited(item: T): void {
+    this.addWithOpts({ rateLimited: true }, item);
+  }
+
+  /** As get(), with the priority that the item was queued with. */
+  getWithPriority(options?: { signal?: AbortSignal }): Promise<GotWithPriority<T>> {
+    return this.next(options, (item) => ({
+      ...gotten(item),
+      priority: item === undefined ? 0 : this.core.x.priorityTaken(),
+    }));
+  }
+
+  /** Takes no more items and hands out none: get() reports the shutdown, and what is queued is dropped. Ends a drain. Again: no effect. */
+  override shutDown(): void {
+    this.checkAlive();
+    this.#draining = false;
+    this.core.x.priorityClose(this.handle);
+    super.shutDown();
+  }
+
+  /**
+   * Takes no more items and drops those that wait for a delay; those that are ready are still handed out, also those that become so again by
+   * done(). Resolves when nothing is ready or being processed. A shutDown() meanwhile ends it. A signal that fires meanwhile rejects with
+   * ABORTED; the queue goes on as before. In controller-runtime it is the same as shutDown().
+   */
+  override shutDownWithDrain(options?: { signal?: AbortSignal }): Promise<void> {
+    if (!this.stopped) this.#draining = true;
+    return super.shutDownWithDrain(options);
+  }
+
+  override dispose(): void {
+    super.dispose();
+    this.#own?.dispose();
+  }
+
+  /** @internal */
+  protected override create(core: Core, options: PriorityQueueOptions<T>): number {
+    return core.x.priorityNew(this.timed, options.aging?.everyMs ?? 0);
+  }
+
+  /** @internal */
+  protected override get hasLevels(): boolean {
+    return true;
+  }
+
+  /** @internal While it drains, an item that is processed and was added before becomes ready again. */
+  protected override over(): boolean {
+    return this.stopped && !(this.#draining && this.len() > 0);
+  }
+
+  /** @internal */
+  protected override idle(): boolean {
+    return super.idle() && !(this.#draining && this.len() > 0);
+  }
+
+  /** @internal */
+  protected override wakeDrains(): void {
+    if (this.over()) this.gets.end();
+    if (this.idle()) this.drains.end();
+  }
+
+  /** @internal A queue whose priorities age must know when each key became ready. */
+  protected override now(): number {
+    return this.timed || this.#ages ? this.clock.now() : 0;
+  }
+
+  /** @internal addAfter(): with priority 0. A delay for an item that is ready is ignored, whatever the mode. */
+  protected override delay(item: T, ms: number, how: number): void {
+    this.checkAlive();
+    if (!this.stopped && this.#put(item, 0, ms, how)) this.serve();
+  }
+
+  /** @internal */
+  protected override addDue(now: number): void {
+    if (!this.#addEach) {
+      if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
+      return;
+    }
+    let ready = false;
+    for (let slot = this.#fire(now); slot !== NOTHING; slot = this.#fire(now)) {
+      this.meter?.added(this.core.x.priorityOf(this.handle, slot));
+      ready = true;
+    }
+    if (ready) this.serve();
+  }
+
+  /** Of user code only key functions run here: they are given what they will be given again. */
+  #check(item: T): void {
+    try {
+      this.keys.find(item);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+  }
+
+  /** Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may have ended the queue when they return. */
+  #put(item: T, priority: number, wait: number, how: number): boolean {
+    const now = wait > 0 ? this.clock.now() : this.now();
+    if (this.stopped) {
+      this.checkAlive();
+      return false;
+    }
+    if (this.bound !== undefined && this.refuses(this.bound, item)) return false;
+    let code: number;
+    try {
+      code = this.keys.addAt(item, priority, now, wait, how);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (code === NO_MEMORY) throw this.core.outOfMemory();
+    if (code !== NOTHING) this.#added(item, code, priority, now + wait);
+    if (wait > 0) this.retried();
+    return code !== NOTHING && (code & (SLOT_FLAG | WAITS_FLAG | RAISED_FLAG)) === 0;
+  }
+
+  #added(item: T, code: number, priority: number, at: number): void {
+    if (code & RAISED_FLAG) {
+      this.meter?.raised(this.core.x.priorityRaisedFrom(), priority);
+      return;
+    }
+    const slot = code & ~(SLOT_FLAG | WAITS_FLAG);
+    this.items[slot] = item;
+    if (code & WAITS_FLAG) this.wakeAt(at);
+    else if (this.#addEach) this.meter?.added(this.core.x.priorityOf(this.handle, slot));
+  }
+
+  #fire(now: number): number {
+    return this.#call((x) => x.delayFire(this.handle, now));
+  }
+
+  #call(run: (x: CoreExports) => number): number {
+    try {
+      return run(this.core.x);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+  }
+}
+
+function defaultLimiter<T>({ key }: QueueOptions<T>): ItemExponentialFailureRateLimiter<T> {
+  return new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, { key });
+}
+
+/** Nothing more can be added. */
+function isEnd(error: unknown): boolean {
+  return error instanceof CapstanError && (error.code === 'POISONED' || error.code === 'DISPOSED');
+}
+
+/** Whether priorities age. */
+function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
+  requireObject('options', options);
+  const { inner, queue, aging, addEndsWait } = options;
+  if (inner !== undefined) throw invalid('inner', 'nothing: a priority queue wraps no other queue', inner);
+  if (queue !== undefined) throw invalid('queue', 'nothing: a priority queue has an order of its own', queue);
+  if (addEndsWait === false)
+    throw invalid(
+      'addEndsWait',
+      'true or nothing: in a priority queue an item is ready or waits, never both',
+      addEndsWait,
+    );
+  if (aging === undefined) return false;
+  requireObject('aging', aging);
+  const { everyMs } = aging;
+  if (typeof everyMs !== 'number' || !(everyMs > 0) || everyMs === Number.POSITIVE_INFINITY) {
+    throw invalid('aging.everyMs', 'a finite number of milliseconds > 0', everyMs);
+  }
+  return true;
+}
+
+/** Whether a value is a priority: an integer of 32 bits. */
+export function isPriority(value: unknown): value is number {
+  return typeof value === 'number' && (value | 0) === value;
+}
+
+/** controller-runtime: an `after` of 0 is none. */
+function shorter(after: number, limited: number): number {
+  requireNumber('limiter.when(item)', limited);
+  return after === 0 || limited < after ? limited : after;
+}

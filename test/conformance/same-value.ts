@@ -1,0 +1,14 @@
+/** Equality of what was recorded and what was seen: JSON values, strictly, on any runtime. */
+
+/**
+ * Whether two JSON values are the same: numbers by Object.is, lists in order, objects by their own keys in any order and by their
+ * prototype, so that an object of a class is not taken for a plain one, and a field that is `undefined` is not taken for one that is missing.
+ */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
+  const keys = Reflect.ownKeys(a);
+  if (keys.length !== Reflect.ownKeys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && sameValue(Reflect.get(a, key), Reflect.get(b, key)));
+}

@@ -1,0 +1,215 @@
+/** Which request comes first: priorities of requests from handler to queue and back again. */
+import { defineResource } from 'capstan/cache';
+import { type ControllerOptions, createController, LowPriority, type Result } from 'capstan/controller';
+import { FakeClock, PrometheusProvider, type RateLimiter, type Request, setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parseText } from '../workqueue/prometheus-text.ts';
+import { FakeCluster, type TestObject } from './fake-cluster.ts';
+
+const Widget = defineResource<TestObject>()({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Widget',
+  plural: 'widgets',
+  namespaced: true,
+});
+const Part = defineResource<TestObject>()({
+  group: 'apps',
+  version: 'v1',
+  kind: 'Part',
+  plural: 'parts',
+  namespaced: true,
+});
+
+const widget = (name: string): TestObject => ({ metadata: { name, namespace: 'default' } });
+const part = (name: string, owner: string): TestObject => ({
+  metadata: {
+    name,
+    namespace: 'default',
+    ownerReferences: [{ apiVersion: 'example.com/v1', kind: 'Widget', name: owner, uid: 'u', controller: true }],
+  },
+});
+
+let reported: unknown[];
+let previous: ReturnType<typeof setErrorHandler>;
+const stops: (() => Promise<void>)[] = [];
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error) => reported.push(error));
+});
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+  setErrorHandler(previous);
+});
+
+type Answer = () => Result | undefined;
+
+/**
+ * A controller with one worker in virtual time. The request "gate" keeps the worker until `open` is called, so that a line forms;
+ * `answers` are what the reconciles of a name do in turn.
+ */
+function setup(answers: Record<string, Answer[]> = {}, options: Partial<ControllerOptions<TestObject>> = {}) {
+  const cluster = new FakeCluster();
+  const clock = new FakeClock();
+  const calls: string[] = [];
+  let gate = Promise.withResolvers<void>();
+  const controller = createController<TestObject>({
+    transport: cluster,
+    for: Widget,
+    clock,
+    ...options,
+    async reconcile({ name }: Request) {
+      calls.push(name);
+      if (name === 'gate') await gate.promise;
+      return answers[name]?.shift()?.();
+    },
+  });
+  stops.push(() => {
+    gate.resolve();
+    return controller.stop();
+  });
+  /** What is reconciled, in order, once the gate has been opened; the gate is closed again. */
+  const open = async (ms = 0): Promise<string[]> => {
+    calls.length = 0;
+    gate.resolve();
+    gate = Promise.withResolvers();
+    await clock.run(ms);
+    return [...calls];
+  };
+  /** The worker stands at the gate from here on. */
+  const close = async (): Promise<void> => {
+    cluster.put('widgets', widget('gate'));
+    await clock.settle();
+    expect(calls.at(-1)).toBe('gate');
+  };
+  return { cluster, clock, calls, open, close, start: () => void controller.run() };
+}
+
+const fail = (): never => {
+  throw new Error('not yet');
+};
+
+test('the initial list comes last, owned objects of it too; changes come first, in their order', async () => {
+  const { cluster, clock, calls, open, start } = setup({}, { owns: [Part] });
+  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', widget(name));
+  cluster.put('parts', part('p', 'c'));
+  start();
+  await clock.settle();
+  expect(calls).toEqual(['gate']);
+  cluster.put('widgets', widget('b'));
+  cluster.put('parts', part('q', 'd'));
+  await clock.settle();
+  expect(await open()).toEqual(['b', 'd', 'a', 'c']);
+  expect(LowPriority).toBe(-100);
+});
+
+test('an update without a new resourceVersion comes last', async () => {
+  const { cluster, clock, close, open, start } = setup();
+  cluster.put('widgets', widget('a'));
+  start();
+  await clock.settle();
+  await close();
+  cluster.touch('widgets', 'a');
+  await clock.settle();
+  cluster.put('widgets', widget('b'));
+  await clock.settle();
+  expect(await open()).toEqual(['b', 'a']);
+});
+
+test('a request that fails keeps its priority, low or normal', async () => {
+  const { cluster, clock, close, open, start } = setup({ low: [fail], normal: [fail] });
+  cluster.put('widgets', widget('low'));
+  start();
+  await clock.settle(); // "low" has failed for the first time: again in 5 ms, with its low priority
+  await close();
+  await clock.run(5);
+  cluster.put('widgets', widget('normal'));
+  await clock.settle();
+  expect(await open()).toEqual(['normal', 'low']);
+  await close();
+  await clock.run(5);
+  cluster.put('widgets', widget('later'));
+  await clock.settle();
+  expect(await open()).toEqual(['normal', 'later']);
+  expect(reported).toHaveLength(2);
+});
+
+test('a result sets another priority, with requeueAfter and with requeue; without one the request keeps its own', async () => {
+  const { cluster, clock, close, open, start } = setup({
+    raised: [() => ({ requeueAfter: 10, priority: 7 })],
+    raisedToo: [() => ({ requeue: true, priority: 8 })],
+    lowered: [() => ({ requeueAfter: 10, priority: -200 })],
+    kept: [() => ({ requeueAfter: 10 })],
+    keptToo: [() => ({ requeue: true })],
+  });
+  for (const name of ['lowered', 'kept', 'keptToo', 'raised', 'raisedToo']) cluster.put('widgets', widget(name));
+  start();
+  await clock.settle();
+  await close();
+  await clock.run(10);
+  cluster.put('widgets', widget('change'));
+  await clock.settle();
+  expect(await open()).toEqual(['raisedToo', 'raised', 'change', 'keptToo', 'kept', 'lowered']);
+});
+
+test('where the rate limiter throws, the request comes again after a second with its priority', async () => {
+  const limiter: RateLimiter<Request> = {
+    when: () => {
+      throw new Error('no delay today');
+    },
+    forget: () => {},
+    numRequeues: () => 0,
+  };
+  const { cluster, clock, close, open, start } = setup({ low: [fail] }, { rateLimiter: limiter });
+  cluster.put('widgets', widget('low'));
+  start();
+  await clock.settle();
+  await close();
+  await clock.run(1_000);
+  cluster.put('widgets', widget('change'));
+  await clock.settle();
+  expect(await open()).toEqual(['change', 'low']);
+});
+
+test('without the priority queue it is first come, first served, and all requests together are limited', async () => {
+  const names = Array.from({ length: 105 }, (_, i) => `w-${i}`);
+  const answers = Object.fromEntries(names.map((name) => [name, [fail]]));
+  const { cluster, clock, calls, open, start } = setup(answers, { usePriorityQueue: false });
+  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', widget(name));
+  start();
+  await clock.settle();
+  cluster.put('widgets', widget('c'));
+  await clock.settle();
+  expect(await open()).toEqual(['a', 'b', 'c']);
+  for (const name of names) cluster.put('widgets', widget(name));
+  await clock.settle();
+  calls.length = 0;
+  await clock.run(90);
+  expect(calls).toHaveLength(100); // the burst of the overall limit
+  await clock.run(410);
+  expect(calls).toHaveLength(105); // and then ten a second
+});
+
+test('the metrics have the depth and the longest wait by priority', async () => {
+  const metricsProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
+  const { cluster, clock, open, start } = setup({}, { metricsProvider, name: 'widgets' });
+  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', widget(name));
+  start();
+  await clock.settle();
+  await clock.run(2_000);
+  cluster.put('widgets', widget('c'));
+  await clock.run(1_000);
+  const samples = (name: string) =>
+    parseText(metricsProvider.text())
+      .get(`workqueue_${name}`)
+      ?.samples.map(({ labels, value }) => [labels, value]);
+  const labels = (priority: string) => ({ controller: 'widgets', name: 'widgets', priority });
+  expect(samples('depth')).toEqual([
+    [labels('-100'), 2],
+    [labels('0'), 1],
+  ]);
+  const longest = samples('longest_wait_seconds') as [object, number][];
+  expect(longest.map(([series]) => series)).toEqual([labels('-100'), labels('0')]);
+  expect(longest.map(([, seconds]) => Math.floor(seconds))).toEqual([3, 1]);
+  expect(await open()).toEqual(['c', 'a', 'b']);
+});

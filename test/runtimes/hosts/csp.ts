@@ -1,0 +1,43 @@
+/**
+ * A page under a Content-Security-Policy: what the core says, and whether a module that was compiled by a worker with another policy helps.
+ * Posts what it saw; browser-checks.ts judges.
+ */
+import { CapstanError, initCore, WorkQueue } from 'capstan/workqueue';
+
+/** What a use of the core gave: `ok`, or the code and the message of its error. */
+function tryCore(): string {
+  try {
+    const queue = new WorkQueue();
+    queue.add('a');
+    return queue.tryGet() === 'a' ? 'ok' : 'the item is lost';
+  } catch (error) {
+    return error instanceof CapstanError ? `${error.code}: ${error.message}` : String(error);
+  }
+}
+
+async function tryStreaming(): Promise<string> {
+  try {
+    await WebAssembly.compileStreaming(fetch('/node_modules/capstan/dist/core.wasm'));
+    return 'ok';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** Workers have the policy of the answer that brought their script. */
+function moduleFromWorker(): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker('/csp-worker.js');
+    worker.onmessage = ({ data }) => resolve(data);
+    worker.onerror = ({ message }) => reject(new Error(message));
+  });
+}
+
+const report: Record<string, string> = { alone: tryCore(), streaming: await tryStreaming() };
+try {
+  initCore({ module: (await moduleFromWorker()) as WebAssembly.Module });
+  report.given = tryCore();
+} catch (error) {
+  report.given = String(error);
+}
+await fetch('/report', { method: 'POST', body: JSON.stringify(report) });

@@ -1,0 +1,108 @@
+/**
+ * From results to a verdict. Nothing passes by being left out: a runtime that was asked for and is missing is named, one that left out tests which
+ * others ran has failed, and so has one that ran none.
+ */
+import type { Result } from './shim/registry.ts';
+
+/** Of one runtime, or one group of checks. */
+export interface Outcome {
+  readonly name: string;
+  /** Version, key table and the like, for the reader. */
+  readonly about: string;
+  readonly seconds: number;
+  readonly results: readonly Result[];
+  /** Why there are no results: it could not run. */
+  readonly failure?: string;
+  /** Why it was not tried. */
+  readonly skipped?: string;
+}
+
+export const titleOf = ({ path }: Result): string => path.join(' > ');
+
+export function countsOf({ results, failure, skipped }: Outcome): { passed: number; failed: number; skipped: number } {
+  const count = (state: Result['state']): number => results.filter((one) => one.state === state).length;
+  return {
+    passed: count('passed'),
+    failed: count('failed') + (failure === undefined ? 0 : 1),
+    skipped: count('skipped') + (skipped === undefined ? 0 : 1),
+  };
+}
+
+export function hasFailed(outcome: Outcome): boolean {
+  const { passed, failed } = countsOf(outcome);
+  return failed > 0 || (outcome.skipped === undefined && passed === 0);
+}
+
+/** The files of cases and what else is the same everywhere; the rest is about one runtime. */
+const isShared = ({ path }: Result): boolean => path[0]?.endsWith('.ts') === true || path[0] === 'recorded traces';
+
+/** The outcomes of runtimes, where each that left out a test of another's has failed. */
+export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {
+  const shared = (outcome: Outcome): Map<string, number> => {
+    const counts = new Map<string, number>();
+    for (const result of outcome.results.filter(isShared)) {
+      counts.set(titleOf(result), (counts.get(titleOf(result)) ?? 0) + 1);
+    }
+    return counts;
+  };
+  const all = new Map<string, number>();
+  for (const outcome of outcomes) {
+    for (const [title, count] of shared(outcome)) all.set(title, Math.max(count, all.get(title) ?? 0));
+  }
+  return outcomes.map((outcome) => {
+    if (outcome.failure !== undefined || outcome.skipped !== undefined) return outcome;
+    const own = shared(outcome);
+    const missing = [...all].filter(([title, count]) => (own.get(title) ?? 0) < count).map(([title]) => title);
+    if (all.size > 0 && missing.length === 0) return outcome;
+    const failure =
+      all.size === 0
+        ? 'no case ran'
+        : `${missing.length} tests that ran elsewhere did not run here, first: ${missing[0]}`;
+    return { ...outcome, failure };
+  });
+}
+
+/** A line each, then what failed and what was skipped. */
+export function describeOutcomes(outcomes: readonly Outcome[]): string {
+  const lines = outcomes.map((outcome) => {
+    const { passed, failed, skipped } = countsOf(outcome);
+    const counts =
+      outcome.skipped === undefined
+        ? `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+        : `SKIPPED: ${outcome.skipped}`;
+    return `${outcome.name.padEnd(10)} ${outcome.about.padEnd(40)} ${outcome.seconds.toFixed(1).padStart(5)} s  ${counts}`;
+  });
+  for (const { name, failure, results } of outcomes) {
+    if (failure !== undefined) lines.push('', `FAILED ${name}: ${failure}`);
+    for (const result of results) {
+      if (result.state === 'skipped') lines.push(`skipped on ${name}: ${titleOf(result)}`);
+      if (result.state === 'failed') lines.push('', `FAILED ${name} > ${titleOf(result)}`, `  ${result.message}`);
+    }
+  }
+  return lines.join('\n');
+}
+
+/** The shape of the test runner's JSON report, which scripts/test-counts.ts adds up. */
+export function jsonReport(outcomes: readonly Outcome[]): object {
+  return {
+    success: !outcomes.some(hasFailed),
+    testResults: outcomes.map((outcome) => ({
+      name: outcome.name,
+      status: hasFailed(outcome) ? 'failed' : 'passed',
+      message: outcome.failure ?? '',
+      assertionResults: [
+        ...outcome.results.map((result) => ({
+          fullName: titleOf(result),
+          status: result.state,
+          failureMessages: result.message === undefined ? [] : [result.message],
+        })),
+        ...(outcome.failure === undefined
+          ? []
+          : [{ fullName: 'runs to its end', status: 'failed', failureMessages: [outcome.failure] }]),
+        ...(outcome.skipped === undefined
+          ? []
+          : [{ fullName: outcome.skipped, status: 'skipped', failureMessages: [] }]),
+      ],
+    })),
+  };
+}

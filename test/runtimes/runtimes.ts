@@ -1,0 +1,155 @@
+/** The runtimes: where each is found, which key table is the default there, and how the suite runs on it. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inBrowser } from './browser.ts';
+import { type Project, root } from './bundle.ts';
+import { onPath, type Program, suiteIn } from './launch.ts';
+import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
+
+export const tools = join(root, 'tools/runtimes');
+const modules = join(tools, 'node_modules');
+
+/** For a suite that takes seconds, on a machine that is busy with others. */
+const LIMIT_MS = 120_000;
+
+export interface Runtime {
+  readonly name: string;
+  readonly claims: Claims;
+  /** What to do where it is missing. */
+  readonly missing: string;
+  /** Path of its program. */
+  find(): string | undefined;
+  run(program: string, project: Project): Promise<SuiteReport>;
+}
+
+const platform = `${process.platform}-${process.arch}`;
+const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and this machine has none`;
+/** A program that tools/runtimes has installed, or else one of the machine: the suite asserts what it runs on. */
+const find = (path: string, name: string): string | undefined => {
+  if (existsSync(join(modules, path))) return join(modules, path);
+  const [, major] = /^node-(\d+)$/.exec(name) ?? [];
+  if (major === undefined) return onPath(name);
+  return process.versions.node.startsWith(`${major}.`) ? process.execPath : undefined;
+};
+
+interface InProcess {
+  readonly name: string;
+  readonly claims: Claims;
+  /** Within the node_modules of tools/runtimes. */
+  readonly path: string;
+  readonly flags: readonly string[];
+  readonly env?: Program['env'];
+}
+
+function inProcess({ name, claims, path, flags, env = {} }: InProcess): Runtime {
+  const args = [...flags, 'process.js', JSON.stringify(claims)];
+  return {
+    name,
+    claims,
+    missing: fromNpm,
+    find: () => find(path, claims.runtime),
+    run: (command, { folder }) => suiteIn({ command, args, cwd: folder, env }, LIMIT_MS),
+  };
+}
+
+/** The names of the package, as a page without a bundler has to be told them; taken from its manifest. */
+export function importMap({ installed }: Project): string {
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    exports: Record<string, string | { default: string }>;
+    imports: Record<string, { default: string }>;
+  };
+  const path = (target: string | { default: string }): string =>
+    `/node_modules/capstan/${(typeof target === 'string' ? target : target.default).slice(2)}`;
+  const entries = [
+    ...Object.entries(manifest.exports).map(([name, target]) => [`capstan${name.slice(1)}`, path(target)]),
+    ...Object.entries(manifest.imports).map(([name, target]) => [name, path(target)]),
+  ];
+  return JSON.stringify({ imports: Object.fromEntries(entries) });
+}
+
+/** Failures that the suite cannot report by itself, as it never ran or has lost them. */
+const REPORT_FAILURES = `
+  const fail = (what) => (error) => fetch('/report', { method: 'POST', body: JSON.stringify({ kind: 'failure',
+    message: what + ': ' + (error?.stack ?? error) }) });
+  addEventListener('unhandledrejection', ({ reason }) => fail('unhandled rejection')(reason));
+  addEventListener('error', ({ error }) => fail('uncaught error')(error));
+`;
+
+const chromium: Runtime = {
+  name: 'chromium',
+  claims: { runtime: 'chromium', keys: 'wasm', strings: 'native' },
+  missing: 'install chromium so that it is on PATH, or set CHROMIUM to its path',
+  find: () => process.env.CHROMIUM || onPath('chromium', 'chromium-browser', 'google-chrome'),
+  async run(command, project) {
+    const html = `<!doctype html><script type="importmap">${importMap(project)}</script>
+      <script type="module">${REPORT_FAILURES} import('/page.js').catch(fail('the suite did not load'));</script>`;
+    const site = { folder: project.folder, html, query: { claims: JSON.stringify(chromium.claims) } };
+    const message = JSON.parse(await inBrowser(command, site, LIMIT_MS)) as SuiteMessage;
+    if (message.kind === 'report') return message;
+    throw new Error(message.kind === 'failure' ? message.message : 'expected a report');
+  },
+};
+
+/** Compatibility date: of the days of this workerd. WeakRef and FinalizationRegistry are there from 2025-05-05. */
+const workerConfig = ({ claims }: Runtime): string => `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  v8Flags = ["--expose-gc"],
+  services = [(name = "suite", worker = (
+    compatibilityDate = "2025-05-05",
+    modules = [
+      (name = "worker.js", esModule = embed "worker.js"),
+      (name = "core.wasm", wasm = embed "node_modules/capstan/dist/core.wasm"),
+    ],
+    bindings = [(name = "CLAIMS", json = ${JSON.stringify(JSON.stringify(claims))})],
+  ))],
+);
+`;
+
+const workerd: Runtime = {
+  name: 'workerd',
+  // Modules are compiled ahead of time, without the string functions of the engine.
+  claims: { runtime: 'workerd', keys: 'js', strings: 'foreign' },
+  missing: fromNpm,
+  find: () => find(`@cloudflare/workerd-${platform.replace('x64', '64')}/bin/workerd`, 'workerd'),
+  run(command, { folder }) {
+    writeFileSync(join(folder, 'suite.capnp'), workerConfig(workerd));
+    return suiteIn({ command, args: ['test', 'suite.capnp'], cwd: folder }, LIMIT_MS);
+  },
+};
+
+const glibc = process.platform === 'linux' ? '-glibc' : '';
+const nodePath = (name: string): string => `${name}-${platform}/bin/node`;
+
+/** In the order in which they run. */
+export const runtimes: readonly Runtime[] = [
+  ...(['node-22', 'node-24', 'node-26'] as const).map((name) =>
+    inProcess({
+      name,
+      claims: { runtime: name, keys: 'wasm', strings: 'native' },
+      path: nodePath(name),
+      flags: ['--expose-gc'],
+    }),
+  ),
+  // Stands for the engines that have no string functions: browsers of before 2025, for example.
+  inProcess({
+    name: 'no-strings',
+    claims: { runtime: 'node-24', keys: 'js', strings: 'foreign' },
+    path: nodePath('node-24'),
+    flags: ['--expose-gc', '--no-experimental-wasm-imported-strings'],
+  }),
+  inProcess({
+    name: 'deno',
+    claims: { runtime: 'deno', keys: 'wasm', strings: 'native' },
+    path: `@deno/${platform}${glibc}/deno`,
+    flags: ['run', '--v8-flags=--expose-gc', '--no-prompt'],
+    env: { DENO_NO_UPDATE_CHECK: '1' },
+  }),
+  inProcess({
+    name: 'bun',
+    claims: { runtime: 'bun', keys: 'js', strings: 'native' },
+    path: `@oven/bun-${platform.replace('arm64', 'aarch64')}/bin/bun`,
+    flags: [],
+  }),
+  chromium,
+  workerd,
+];

@@ -1,0 +1,120 @@
+/**
+ * The suite of every runtime: the behaviour cases of the queues over both key tables, the recorded traces in each form of item, and what is
+ * asserted of the runtime itself. It runs on the built package and needs nothing of its host but to be a JavaScript runtime.
+ */
+import { cases, vectors } from 'capstan-test:given';
+import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
+import { hasNativeStrings, sharedCore } from '../../bindings/core.ts';
+import { keyMode } from '../../bindings/keys.ts';
+import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
+import { subjects } from '../conformance/subjects/index.ts';
+import { canCollect, drain } from '../workqueue/helpers.ts';
+import { type Implementation, implementations } from '../workqueue/implementations.ts';
+import { assertRuntime } from './identity.ts';
+import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
+import { selfCheck } from './self-check.ts';
+import { describe, expect, registry, test } from './shim/index.ts';
+import { describeError } from './shim/registry.ts';
+
+/** Subjects that know no other items than strings. */
+const STRINGS_ONLY: ReadonlySet<string> = new Set(['keys', 'store']);
+const FORMS: readonly ItemForm[] = ['string', 'request', 'object'];
+
+/** Every exported `…Cases` function of a file of cases, over every implementation. */
+function registerCases(file: string, module: Readonly<Record<string, unknown>>): void {
+  const suites = Object.entries(module).filter(
+    ([name, value]) => name.endsWith('Cases') && typeof value === 'function',
+  );
+  for (const [, suite] of suites) {
+    for (const implementation of implementations) {
+      describe(file, () => (suite as (make: Implementation) => void)(implementation));
+    }
+  }
+}
+
+function registerVectors(): void {
+  describe('recorded traces', () => {
+    for (const [name, subject] of subjects) {
+      const files = vectors.filter(([file]) => file.endsWith(`/${name}.jsonl`));
+      for (const form of STRINGS_ONLY.has(name) ? FORMS.slice(0, 1) : FORMS) {
+        test(`${name} agrees on every step, items as ${form}s`, async () => {
+          const report = await replayTexts(files, new Map([[name, subject]]), { form });
+          if (!report.ok) expect.fail(formatReport(report));
+        });
+      }
+    }
+  });
+}
+
+/** The names of the exports of the core that are called meanwhile. */
+function exportsCalledBy(run: () => void): Set<string> {
+  const names = new Set<string>();
+  const core = sharedCore();
+  const { x } = core;
+  core.x = new Proxy(x, {
+    get(target, name) {
+      names.add(String(name));
+      return Reflect.get(target, name);
+    },
+  });
+  try {
+    run();
+  } finally {
+    core.x = x;
+  }
+  return names;
+}
+
+function fill(queue: WorkQueue): WorkQueue {
+  queue.add('a');
+  return queue;
+}
+
+function registerHost({ keys, strings }: Claims): void {
+  describe('the runtime', () => {
+    test(`has ${strings} strings and keeps keys in ${keys} by default`, () => {
+      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode()]).toEqual([strings, keys]);
+    });
+
+    // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a folder above; both tables were one.
+    test('runs the cases on one copy of the package, over two different key tables', () => {
+      const [inWasm, inJs] = implementations.map((make) => exportsCalledBy(() => drain(fill(make.queue()))));
+      expect(inWasm?.size).toBeGreaterThan(0);
+      expect(inJs?.size).toBeGreaterThan(0);
+      expect(inWasm).not.toEqual(inJs);
+    });
+
+    test('lets the collector be called, so that no case about memory is left out', () => {
+      expect(canCollect).toBe(true);
+    });
+
+    test('fires real timers: a delay on the system clock ends', async () => {
+      const queue = new DelayingQueue();
+      queue.addAfter('a', 5);
+      expect(queue.len()).toBe(0);
+      expect((await queue.get()).item).toBe('a');
+      queue.dispose();
+    });
+  });
+}
+
+/**
+ * Runs it all and tells `send`. The self-check comes first: after it a pass means something.
+ */
+export async function runSuite(claims: Claims, send: (message: SuiteMessage) => void | Promise<void>): Promise<void> {
+  let report: SuiteReport;
+  try {
+    const version = assertRuntime(claims.runtime);
+    await selfCheck();
+    registerHost(claims);
+    for (const [file, module] of cases) registerCases(file, module);
+    registerVectors();
+    registry.onBegin = (path) => void send({ kind: 'progress', path });
+    const results = await registry.run();
+    report = { kind: 'report', version, results };
+  } catch (error) {
+    await send({ kind: 'failure', message: describeError(error) });
+    return;
+  }
+  await send(report);
+}

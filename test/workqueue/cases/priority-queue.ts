@@ -1,0 +1,530 @@
+/** The behaviour of PriorityQueue beyond the recorded traces, for any implementation. */
+import {
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  type PriorityQueueOptions,
+  type RateLimiter,
+  type Request,
+  requestKey,
+  setErrorHandler,
+} from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { drain, expectError, expectRejection, settle, watch, wrong } from '../helpers.ts';
+import type { Implementation } from '../implementations.ts';
+
+export function priorityQueueCases(make: Implementation): void {
+  function start(options: PriorityQueueOptions<string> = {}) {
+    const clock = new FakeClock();
+    return { clock, queue: make.priority(undefined, { clock, ...options }) };
+  }
+
+  describe(`PriorityQueue: order (${make.name})`, () => {
+    test('the highest priority first, in line within one, down to the ends of int32', () => {
+      const { queue } = start();
+      for (const priority of [0, -(2 ** 31), 5, 2 ** 31 - 1, -1])
+        queue.addWithOpts({ priority }, `a${priority}`, `b${priority}`);
+      queue.add('c0');
+      expect(drain(queue)).toEqual(
+        [2 ** 31 - 1, 5, 0, -1, -(2 ** 31)].flatMap((p) => (p === 0 ? ['a0', 'b0', 'c0'] : [`a${p}`, `b${p}`])),
+      );
+    });
+
+    test('an add without delay makes a waiting key ready at the place of its first add, far from both ends of the line', () => {
+      const { queue } = start();
+      const line = Array.from({ length: 100 }, (_, i) => `key-${i}`);
+      for (const [i, key] of line.entries()) queue.addWithOpts(i % 10 === 5 ? { after: 1_000 } : {}, key);
+      const waiting = line.filter((_, i) => i % 10 === 5);
+      for (const key of [...waiting].reverse()) queue.add(key);
+      expect(drain(queue)).toEqual(line);
+    });
+
+    test('a key added again while it is processed comes back at the place that it had then', () => {
+      const { queue } = start();
+      queue.add('a');
+      queue.tryGet();
+      for (let i = 0; i < 20; i++) queue.add(`before-${i}`);
+      queue.add('a');
+      for (let i = 0; i < 20; i++) queue.add(`after-${i}`);
+      expect(queue.len()).toBe(41);
+      queue.done('a');
+      expect(queue.len()).toBe(41);
+      expect(drain(queue).indexOf('a')).toBe(20);
+    });
+
+    test('a raise of a key in the middle of the line, of a hidden key and of a waiting key each go to the end of the new priority', () => {
+      const { queue, clock } = start();
+      queue.add('hidden');
+      queue.tryGet();
+      queue.add('hidden');
+      for (let i = 0; i < 30; i++) queue.add(`key-${i}`);
+      queue.addWithOpts({ after: 100 }, 'waiting');
+      queue.addWithOpts({ priority: 1 }, 'first', 'key-15', 'hidden', 'last');
+      queue.addWithOpts({ priority: 1, after: 500 }, 'waiting');
+      queue.done('hidden');
+      expect([queue.tryGet(), queue.tryGet(), queue.tryGet(), queue.tryGet()]).toEqual([
+        'first',
+        'key-15',
+        'hidden',
+        'last',
+      ]);
+      clock.step(100);
+      expect(queue.tryGet()).toBe('waiting');
+    });
+
+    test('the priority of each round is its own', async () => {
+      const { queue } = start();
+      queue.addWithOpts({ priority: 9 }, 'a');
+      expect(await queue.getWithPriority()).toEqual({ item: 'a', shutdown: false, priority: 9 });
+      queue.add('a');
+      queue.done('a');
+      expect(await queue.getWithPriority()).toEqual({ item: 'a', shutdown: false, priority: 0 });
+    });
+
+    test('gets that wait are answered in turn, each with the priority of its own key', async () => {
+      const { queue } = start();
+      const gets = [0, 1, 2].map(() => watch(queue.getWithPriority()));
+      const plain = watch(queue.get());
+      queue.addWithOpts({ priority: -3 }, 'a', 'b');
+      queue.addWithOpts({ priority: 8 }, 'c', 'd');
+      await settle();
+      expect(gets.map(({ value }) => [value?.item, value?.priority])).toEqual([
+        ['a', -3],
+        ['b', -3],
+        ['c', 8],
+      ]);
+      expect(plain.value).toEqual({ item: 'd', shutdown: false });
+    });
+
+    test('of several keys added at once the first in line goes to a get that waits, not the first named', async () => {
+      const { queue } = start();
+      queue.addWithOpts({ after: 1_000 }, 'old');
+      const got = watch(queue.get());
+      queue.addWithOpts({}, 'new', 'old');
+      await settle();
+      expect(got.value?.item).toBe('old');
+    });
+
+    test('slots and batches work in it, with priority 0', () => {
+      const { queue } = start();
+      queue.addWithOpts({ priority: -1 }, 'low', 'raised');
+      const pinned = Int32Array.of(queue.pin('pinned'), queue.pin('raised'));
+      queue.addSlots(pinned, 2);
+      queue.addAll(['x', 'y']);
+      const slots = new Int32Array(3);
+      expect(queue.getSlots(slots)).toBe(3);
+      expect([...slots].map((slot) => queue.slotItem(slot))).toEqual(['pinned', 'raised', 'x']);
+      queue.addSlots(slots, 1);
+      queue.doneSlots(slots, 3);
+      expect(queue.getBatch(9)).toEqual(['y', 'pinned', 'low']);
+    });
+
+    test('ten thousand priorities come out in their order, and those that are empty are dropped', () => {
+      const { queue } = start();
+      for (let round = 0; round < 3; round++) {
+        const priorities = Array.from({ length: 10_000 }, (_, i) => ((i * 7_919) % 10_000) - 5_000 + round * 50_000);
+        for (const priority of priorities) queue.addWithOpts({ priority }, String(priority));
+        expect(drain(queue)).toEqual(priorities.sort((a, b) => b - a).map(String));
+      }
+    });
+  });
+
+  describe(`PriorityQueue: merging (${make.name})`, () => {
+    test('a delay for a ready or hidden key is ignored, and counts as a failure all the same', () => {
+      const { queue, clock } = start();
+      queue.add('a');
+      queue.addWithOpts({ rateLimited: true, after: 10 }, 'a');
+      queue.addAfter('a', 10, { mode: 'replace' });
+      expect(queue.numRequeues('a')).toBe(1);
+      expect(drain(queue)).toEqual(['a']);
+      clock.step(1_000);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('of the limiter and a given delay the shorter one counts, and no delay is none', () => {
+      const { queue, clock } = start();
+      queue.addWithOpts({ rateLimited: true }, 'limited');
+      queue.addWithOpts({ rateLimited: true, after: 2 }, 'after');
+      queue.addWithOpts({ rateLimited: true, after: 200 }, 'longer');
+      queue.addWithOpts({ rateLimited: true, after: -1 }, 'at once');
+      expect(drain(queue)).toEqual(['at once']);
+      clock.step(2);
+      expect(drain(queue)).toEqual(['after']);
+      clock.step(3);
+      expect(drain(queue)).toEqual(['limited', 'longer']);
+      expect(['limited', 'after', 'longer', 'at once'].map((key) => queue.numRequeues(key))).toEqual([1, 1, 1, 1]);
+    });
+
+    test('the default limiter is 5 ms, doubled up to 1000 s, without an overall limit, and knows the key function', () => {
+      const clock = new FakeClock();
+      const queue = make.priority<Request>(undefined, { clock, key: requestKey });
+      for (let i = 0; i < 500; i++) queue.addRateLimited({ namespace: 'a', name: `b-${i}` });
+      clock.step(5);
+      expect(queue.len()).toBe(500);
+      const one = { namespace: 'x', name: 'y' };
+      for (let i = 0; i < 30; i++) {
+        queue.addRateLimited({ ...one });
+        queue.cancel({ ...one });
+      }
+      expect(queue.numRequeues(one)).toBe(30);
+      queue.addRateLimited(one);
+      clock.step(999_999);
+      expect(queue.len()).toBe(500);
+      clock.step(1);
+      expect(queue.len()).toBe(501);
+    });
+
+    test('addAfter keeps the earliest, the latest or the new time, and cancel takes it back', () => {
+      const { queue, clock } = start();
+      for (const mode of ['earliest', 'latest', 'replace'] as const) {
+        queue.addAfter(`${mode}-up`, 20);
+        queue.addAfter(`${mode}-up`, 40, { mode });
+        queue.addAfter(`${mode}-down`, 40);
+        queue.addAfter(`${mode}-down`, 20, { mode });
+      }
+      queue.addAfter('cancelled', 10);
+      expect([queue.cancel('cancelled'), queue.cancel('cancelled'), queue.cancel('never')]).toEqual([
+        true,
+        false,
+        false,
+      ]);
+      clock.step(20);
+      expect(drain(queue)).toEqual(['earliest-up', 'earliest-down', 'replace-down']);
+      clock.step(20);
+      expect(drain(queue)).toEqual(['latest-up', 'latest-down', 'replace-up']);
+      queue.addAfter('a', 50);
+      queue.addAfter('a', 0, { mode: 'latest' });
+      expect(queue.len()).toBe(0);
+      queue.addAfter('a', 0, { mode: 'replace' });
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    test('with addKeepsBackoff an add leaves a key that failed to its back-off', () => {
+      const { queue, clock } = start({ addKeepsBackoff: true });
+      queue.addRateLimited('failed');
+      queue.addAfter('waits', 5);
+      queue.addWithOpts({ priority: 7 }, 'failed', 'waits');
+      expect(drain(queue)).toEqual(['waits']);
+      queue.addSlots(Int32Array.of(queue.pin('failed')), 1);
+      expect(queue.len()).toBe(0);
+      clock.step(5);
+      expect(drain(queue)).toEqual(['failed']);
+    });
+
+    test('a full queue refuses a key that it does not know, and takes the others', () => {
+      const { queue } = start({ maxDepth: 2 });
+      queue.addWithOpts({ after: 10 }, 'a');
+      expectError(() => queue.addWithOpts({ priority: 3 }, 'b', 'c', 'a'), 'QUEUE_FULL');
+      expect(drain(queue)).toEqual(['b', 'a']);
+      expect(queue.droppedAdds()).toBe(1);
+    });
+
+    test('the snapshot shows priorities, and times only when they are kept', () => {
+      const { queue, clock } = start();
+      queue.addWithOpts({ priority: 4 }, 'a');
+      queue.addWithOpts({ priority: -4, after: 70 }, 'b');
+      clock.step(10);
+      expect(queue.snapshot().keys).toMatchObject([
+        { item: 'a', state: 'ready', priority: 4, queuedMs: undefined },
+        { item: 'b', state: 'waiting', priority: -4, waitingMs: 60 },
+      ]);
+      const timed = start({ times: true });
+      timed.queue.add('a');
+      timed.clock.step(5);
+      expect(timed.queue.snapshot().keys).toMatchObject([{ item: 'a', priority: 0, queuedMs: 5 }]);
+    });
+  });
+
+  describe(`PriorityQueue: errors (${make.name})`, () => {
+    test.each([
+      [{ priority: 0.5 }, /"priority" expected an integer of 32 bits, got 0.5/],
+      [{ priority: 2 ** 31 }, /"priority"/],
+      [{ priority: Number.NaN }, /"priority"/],
+      [{ priority: '1' }, /"priority"/],
+      [{ after: Number.NaN }, /"after" expected a number/],
+      [{ after: '5' }, /"after"/],
+      [{ rateLimited: 1 }, /"rateLimited" expected a boolean/],
+      [5, /"options" expected an object/],
+      [null, /"options"/],
+    ])('addWithOpts(%j) is a typed error and adds nothing', (options, message) => {
+      const { queue } = start();
+      expectError(() => queue.addWithOpts(wrong(options), 'a'), 'INVALID_ARGUMENT', message);
+      expect(queue.len()).toBe(0);
+    });
+
+    test('one wrong item among several: nothing is added', () => {
+      const { queue } = start();
+      expectError(() => queue.addWithOpts({}, 'a', wrong(5), 'b'), 'INVALID_ARGUMENT', /item/);
+      expectError(() => queue.addAfter('a', Number.NaN), 'INVALID_ARGUMENT');
+      expect(queue.snapshot().keys).toEqual([]);
+    });
+
+    test('an item whose limiter throws keeps no other from being added, and each error is heard of', () => {
+      const problem = new Error('no delay today');
+      const limiter: RateLimiter = {
+        when: (item) => {
+          if (item === 'nan') return Number.NaN;
+          if (item === 'throws') throw problem;
+          return 5;
+        },
+        forget: () => {},
+        numRequeues: () => 0,
+      };
+      const clock = new FakeClock();
+      const queue = make.priority(limiter, { clock });
+      const reported: unknown[] = [];
+      const previous = setErrorHandler((error) => reported.push(error));
+      try {
+        expect(() => queue.addWithOpts({ rateLimited: true }, 'a', 'throws', 'b', 'nan', 'c')).toThrow(problem);
+      } finally {
+        setErrorHandler(previous);
+      }
+      expect(reported).toMatchObject([{ code: 'INVALID_ARGUMENT' }]);
+      clock.step(5);
+      expect(drain(queue)).toEqual(['a', 'b', 'c']);
+    });
+
+    test('a limiter or a clock that ends the queue: nothing is added behind its back', () => {
+      const { clock } = start();
+      const limiter: RateLimiter = {
+        when: () => {
+          queue.shutDown();
+          return 0;
+        },
+        forget: () => {},
+        numRequeues: () => 0,
+      };
+      const queue = make.priority(limiter, { clock });
+      queue.addWithOpts({ rateLimited: true }, 'a', 'b');
+      expect(queue.len()).toBe(0);
+      const disposing: RateLimiter = {
+        ...limiter,
+        when: () => {
+          gone.dispose();
+          return 0;
+        },
+      };
+      const gone = make.priority(disposing, { clock });
+      expectError(() => gone.addWithOpts({ rateLimited: true }, 'a', 'b'), 'DISPOSED');
+    });
+
+    test.each([
+      [{ queue: { touch: Math.abs, push: Math.abs, len: Math.abs, pop: Math.abs } }, /"queue" expected nothing/],
+      [{ inner: {} }, /"inner" expected nothing/],
+      [{ aging: 5 }, /"aging" expected an object/],
+      [{ aging: {} }, /"aging.everyMs" expected a finite number of milliseconds > 0/],
+      [{ aging: { everyMs: 0 } }, /everyMs/],
+      [{ aging: { everyMs: Number.POSITIVE_INFINITY } }, /everyMs/],
+      [{ addEndsWait: false }, /"addEndsWait" expected true or nothing/],
+      [null, /"options"/],
+    ])('the options %j are refused', (options, message) => {
+      expectError(() => make.priority(undefined, wrong(options)), 'INVALID_ARGUMENT', message);
+    });
+
+    test('a limiter that is none is refused, null too', () => {
+      for (const limiter of [null, {}, 5])
+        expectError(() => make.priority(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
+    });
+
+    test('after dispose every call is a typed error, and it gives back its own limiter', async () => {
+      const { queue } = start();
+      queue.add('a');
+      queue.dispose();
+      queue.dispose();
+      for (const call of [
+        () => queue.add('a'),
+        () => queue.addWithOpts({}, 'a'),
+        () => queue.addAfter('a', 5),
+        () => queue.addRateLimited('a'),
+        () => queue.forget('a'),
+        () => queue.shutDown(),
+      ])
+        expectError(call, 'DISPOSED');
+      await expectRejection(queue.getWithPriority(), 'DISPOSED');
+      await expectRejection(queue.shutDownWithDrain(), 'DISPOSED');
+    });
+  });
+
+  describe(`PriorityQueue: the end (${make.name})`, () => {
+    test('shutDown drops what is ready and what waits; done and a second shutDown are harmless', async () => {
+      const { queue, clock } = start();
+      queue.add('a');
+      queue.tryGet();
+      queue.addWithOpts({}, 'a', 'b');
+      queue.addAfter('c', 10);
+      queue.shutDown();
+      expect(clock.timers()).toBe(0);
+      expect([queue.tryGet(), queue.getBatch(5), queue.getSlots(new Int32Array(4))]).toEqual([undefined, [], 0]);
+      expect(await queue.get()).toEqual({ item: undefined, shutdown: true });
+      queue.done('a');
+      queue.shutDown();
+      expect(await queue.getWithPriority()).toEqual({ item: undefined, shutdown: true, priority: 0 });
+      expect(queue.shuttingDown()).toBe(true);
+      queue.addWithOpts({ rateLimited: true }, 'd');
+      expect(queue.numRequeues('d')).toBe(0);
+      expect(await watchEnd(queue.shutDownWithDrain())).toBe('fulfilled');
+    });
+
+    const watchEnd = async (promise: Promise<void>) => {
+      const watched = watch(promise);
+      await settle();
+      return watched.state;
+    };
+
+    test('a drain hands out what is ready, also what becomes so by done, drops what waits, and ends when all is done', async () => {
+      const { queue, clock } = start();
+      queue.add('again');
+      queue.tryGet();
+      queue.addWithOpts({ priority: -5 }, 'again', 'low');
+      queue.addWithOpts({ priority: 5, after: 10 }, 'late');
+      const drained = watch(queue.shutDownWithDrain());
+      queue.addWithOpts({ priority: 9 }, 'refused');
+      clock.step(100);
+      expect(queue.tryGet()).toBe('low');
+      const [one, two] = [watch(queue.get()), watch(queue.get())]; // "again" is still to come
+      await settle();
+      expect([one.state, two.state]).toEqual(['pending', 'pending']);
+      queue.done('again');
+      await settle();
+      expect([one.value, two.value]).toEqual([
+        { item: 'again', shutdown: false },
+        { item: undefined, shutdown: true },
+      ]);
+      queue.done('again');
+      await settle();
+      expect(drained.state).toBe('pending');
+      queue.done('low');
+      await settle();
+      expect(drained.state).toBe('fulfilled');
+      expect(await queue.get()).toEqual({ item: undefined, shutdown: true });
+    });
+
+    test('a drain of an idle queue, and of one with waiting keys alone, ends at once and tells the gets that wait', async () => {
+      const { queue, clock } = start();
+      queue.addAfter('a', 10);
+      const got = watch(queue.get());
+      expect(await watchEnd(queue.shutDownWithDrain())).toBe('fulfilled');
+      expect(got.value?.shutdown).toBe(true);
+      expect(clock.timers()).toBe(0);
+    });
+
+    test('several drains end together, also by batches and slots', async () => {
+      const { queue } = start();
+      queue.addAll(['a', 'b', 'c']);
+      const batch = queue.getBatch(2);
+      const slots = new Int32Array(1);
+      const drains = [watch(queue.shutDownWithDrain()), watch(queue.shutDownWithDrain())];
+      expect(queue.getSlots(slots)).toBe(1);
+      queue.doneAll(batch);
+      await settle();
+      expect(drains.map(({ state }) => state)).toEqual(['pending', 'pending']);
+      queue.doneSlots(slots, 1);
+      await settle();
+      expect(drains.map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled']);
+    });
+
+    test('a shutDown ends a drain: what is ready is dropped, and gets that wait are told', async () => {
+      const { queue } = start();
+      queue.addAll(['a', 'b']);
+      queue.tryGet();
+      queue.tryGet();
+      queue.addAll(['a', 'b']);
+      const drained = watch(queue.shutDownWithDrain());
+      const got = watch(queue.get());
+      await settle();
+      expect([drained.state, got.state]).toEqual(['pending', 'pending']);
+      queue.shutDown();
+      await settle();
+      expect([drained.state, got.value?.shutdown]).toEqual(['fulfilled', true]);
+      queue.done('a');
+      expect(queue.tryGet()).toBeUndefined();
+    });
+
+    test('a drain whose signal fires is rejected, and the queue goes on to drain; dispose ends one too', async () => {
+      const { queue } = start();
+      queue.addAll(['a', 'b']);
+      queue.tryGet();
+      const stop = new AbortController();
+      const drained = watch(queue.shutDownWithDrain({ signal: stop.signal }));
+      stop.abort();
+      await settle();
+      expect(drained.error).toMatchObject({ code: 'ABORTED' });
+      expect(queue.tryGet()).toBe('b');
+      queue.done('b');
+      const second = watch(queue.shutDownWithDrain());
+      queue.dispose();
+      await settle();
+      expect(second.state).toBe('fulfilled');
+      await expectRejection(start().queue.shutDownWithDrain({ signal: wrong(5) }), 'INVALID_ARGUMENT', /signal/);
+    });
+  });
+
+  describe(`PriorityQueue: aging (${make.name})`, () => {
+    test('waiting makes up for priority: each everyMs counts as one step', () => {
+      const { queue, clock } = start({ aging: { everyMs: 100 } });
+      queue.addWithOpts({ priority: 0 }, 'low');
+      clock.step(299);
+      queue.addWithOpts({ priority: 3 }, 'within the bound');
+      clock.step(2);
+      queue.addWithOpts({ priority: 3 }, 'beyond it');
+      expect(drain(queue)).toEqual(['within the bound', 'low', 'beyond it']);
+    });
+
+    test('without it a low priority starves, with it none does', () => {
+      const rounds = (options: PriorityQueueOptions<string>): number => {
+        const { queue, clock } = start(options);
+        queue.addWithOpts({ priority: -100 }, 'low');
+        for (let round = 0; round < 2_000; round++) {
+          queue.addWithOpts({ priority: 0 }, 'high-a', 'high-b');
+          clock.step(1);
+          const item = queue.tryGet() as string;
+          queue.done(item);
+          if (item === 'low') return round;
+        }
+        return Number.POSITIVE_INFINITY;
+      };
+      expect(rounds({})).toBe(Number.POSITIVE_INFINITY);
+      // High keys wait 2 ms each: at 1000 ms per 100 steps the low one comes when it is 1000 ms older than they are.
+      expect(rounds({ aging: { everyMs: 10 } })).toBeLessThan(1_005);
+    });
+
+    test('a raise never puts a key behind those that became ready after it', () => {
+      const { queue, clock } = start({ aging: { everyMs: 1_000 } });
+      queue.addWithOpts({ priority: 0 }, 'old');
+      clock.step(500);
+      queue.addWithOpts({ priority: 1 }, 'young');
+      queue.addWithOpts({ priority: 1 }, 'old');
+      expect(drain(queue)).toEqual(['old', 'young']);
+    });
+
+    test('a key whose wait an add ends stands where it became ready', () => {
+      const { queue, clock } = start({ aging: { everyMs: 1_000 } });
+      queue.addAfter('waits', 60_000);
+      clock.step(10);
+      queue.add('ready');
+      clock.step(10);
+      queue.add('waits');
+      expect(drain(queue)).toEqual(['ready', 'waits']);
+    });
+
+    test('keys of one moment and one rank: the higher priority first', () => {
+      const { queue, clock } = start({ aging: { everyMs: 10 } });
+      queue.addWithOpts({ priority: 0 }, 'low');
+      clock.step(10);
+      queue.addWithOpts({ priority: 1 }, 'high');
+      expect(drain(queue)).toEqual(['high', 'low']);
+    });
+  });
+
+  test(`PriorityQueue: hidden and waiting keys are not lost by a limiter of failures (${make.name})`, () => {
+    const clock = new FakeClock();
+    const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
+    const queue = make.priority(limiter, { clock });
+    queue.add('a');
+    queue.tryGet();
+    queue.addRateLimited('a');
+    queue.done('a');
+    expect([queue.len(), queue.numRequeues('a')]).toEqual([0, 1]);
+    clock.step(5);
+    expect(drain(queue)).toEqual(['a']);
+  });
+}

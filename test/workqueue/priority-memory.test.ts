@@ -1,0 +1,134 @@
+/** Priority queues where memory ends: a refused add has changed nothing, done() and the firing of delays go on, and levels do not pile up. */
+import { CapstanError, FakeClock, ItemExponentialFailureRateLimiter } from 'capstan/workqueue';
+import { afterEach, describe, expect, test } from 'vitest';
+import { sharedCore } from '../../bindings/core.ts';
+import { ModelPriorityQueue } from '../priority-model.ts';
+import { Random, testSeed } from '../random.ts';
+import { ModelExponential } from '../reference.ts';
+import { implementations } from './implementations.ts';
+
+const seed = testSeed();
+console.log(`test/workqueue/priority-memory.test.ts: CAPSTAN_SEED=${seed}`);
+
+const core = sharedCore();
+const grow = (allowed: boolean) => core.x.memoryLimit(allowed ? 65_535 : core.x.memoryPages());
+
+/** Takes all memory that earlier tests have given back, so that what is asked for from here on must be grown. */
+function takeAll(): { dispose(): void } {
+  const filler = (implementations[0] as (typeof implementations)[0]).queue();
+  grow(false);
+  let n = 0;
+  for (const length of [100_000, 20_000, 2_000, 200, 100]) {
+    try {
+      for (;;) filler.add(String(n++).padEnd(length, '.'));
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'OUT_OF_MEMORY' });
+    }
+  }
+  grow(true);
+  return filler;
+}
+
+afterEach(() => grow(true));
+
+describe.each(implementations)('priority queues short of memory, $name', (make) => {
+  test.each([undefined, 5])('memory refused at random moments: nothing is half changed (aging %s)', (everyMs) => {
+    const random = new Random(seed);
+    let refused = 0;
+    for (let round = 0; round < 2; round++) {
+      const clock = new FakeClock();
+      const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 160));
+      const queue = make.priority(limiter, { clock, ...(everyMs && { aging: { everyMs } }) });
+      const model = new ModelPriorityQueue(new ModelExponential(5, 160), everyMs);
+      const processing: string[] = [];
+      const padding = 'x'.repeat(300);
+      const filler = takeAll();
+      for (let i = 0; i < 7_000; i++) {
+        if (i % 200 === 0) grow(random.chance(0.4));
+        const roll = random.int(100);
+        if (roll < 70) {
+          const key = `${random.int(4_000)}${random.chance(0.3) ? padding : ''}`;
+          const options = {
+            priority: random.chance(0.5) ? random.int(3_000) - 1_500 : 0,
+            ...(random.chance(0.4) && { after: 1 + random.int(300) }),
+          };
+          try {
+            queue.addWithOpts(options, key);
+            model.addWithOpts(options, key);
+          } catch (error) {
+            if (!(error instanceof CapstanError) || error.code !== 'OUT_OF_MEMORY') throw error;
+            refused++;
+          }
+        } else if (roll < 82) {
+          const key = queue.tryGet();
+          let want: string | undefined;
+          if (model.next() !== undefined)
+            model.get((got) => {
+              want = got?.key;
+            });
+          if (key !== want) expect.fail(`got ${key}, expected ${want} (seed ${seed})`);
+          if (key !== undefined) processing.push(key);
+        } else if (roll < 92 && processing.length > 0) {
+          const key = processing.splice(random.int(processing.length), 1)[0] as string;
+          queue.done(key);
+          model.done(key);
+        } else if (roll > 97) {
+          clock.step(10);
+          model.advance(10);
+        }
+        if (queue.len() !== model.len()) expect.fail(`len ${queue.len()}, expected ${model.len()} (seed ${seed})`);
+      }
+      grow(true);
+      clock.step(1_000);
+      model.advance(1_000);
+      for (const key of processing.splice(0)) {
+        queue.done(key);
+        model.done(key);
+      }
+      while (model.next() !== undefined) {
+        const key = queue.tryGet() as string;
+        let want: string | undefined;
+        model.get((got) => {
+          want = got?.key;
+        });
+        if (key !== want) expect.fail(`got ${key}, expected ${want} (seed ${seed})`);
+        queue.done(key);
+        model.done(key);
+      }
+      expect(queue.tryGet()).toBeUndefined();
+      queue.dispose();
+      filler.dispose();
+    }
+    expect(refused).toBeGreaterThan(50);
+  });
+
+  test('priorities that come and go leave no memory behind, whichever way their keys took', () => {
+    const clock = new FakeClock();
+    const queue = make.priority(undefined, { clock });
+    const cycle = (from: number) => {
+      for (let priority = from; priority < from + 20_000; priority++) {
+        queue.addWithOpts({ priority, after: 10 }, 'cancelled', 'added', 'due', 'raised');
+        queue.cancel('cancelled');
+        queue.addWithOpts({}, 'added');
+        queue.addWithOpts({ priority: priority + 50_000, after: 20 }, 'raised');
+        clock.step(10);
+        for (let key = queue.tryGet(); key !== undefined; key = queue.tryGet()) queue.done(key);
+        queue.addWithOpts({ priority: priority + 100_000 }, 'raised');
+        queue.done(queue.tryGet() as string);
+      }
+    };
+    cycle(-60_000);
+    const pages = core.x.memoryPages();
+    cycle(10_000);
+    expect(core.x.memoryPages()).toBe(pages);
+    queue.addWithOpts({ after: 10 }, 'a', 'b');
+    queue.dispose();
+    const empty = core.x.memoryPages();
+    for (let i = 0; i < 2_000; i++) {
+      const other = make.priority(undefined, { clock });
+      for (let priority = 0; priority < 40; priority++) other.addWithOpts({ priority, after: 5 }, `key-${priority}`);
+      other.dispose();
+    }
+    expect(core.x.memoryPages()).toBe(empty);
+  });
+});
