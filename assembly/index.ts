@@ -25,9 +25,5 @@ export {
   slotAdded, slotStarted,
 } from "./slots";
 export {
-  limiterFail, limiterFailPair, limiterFailSlot, limiterForget, limiterForgetPair, limiterCount,
-  limiterCountPair, limiterCountSlot,
-} from "./limiter";
-export {
   indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
 } from "./indices";

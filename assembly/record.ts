@@ -88,7 +88,6 @@ export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that 
 // The key column; its first 8 bytes are 0 when the slot is taken
 export const K_AT: usize = 0; // f64 ms: when WAITING ends
 export const K_PARENT: usize = 0; // u32 slot + 1: above it in the tree, while LATE (a key of a priority queue never is while WAITING)
-export const K_FAILURES: usize = 0; // u32 (limiter tables)
 export const K_SET: usize = 0; // u32 block of the set of an index value
 export const K_SET_COUNT: usize = 4; // u32
 export const K_FORM: usize = 8; // u32

@@ -28,7 +28,7 @@ export const capstan: Peer = {
     const queue = keep(new DelayingQueue({ clock }));
     return { addAfter: (item, ms) => queue.addAfter(item, ms), advance: (ms) => clock.step(ms), queue };
   },
-  limiter: () => new ItemExponentialFailureRateLimiter(5, 1_000_000),
+  limiter: () => keep(new ItemExponentialFailureRateLimiter(5, 1_000_000)),
 };
 
 /** Between repetitions, outside the timing: gives back what the last one made, as the collector does for the others. */

@@ -130,7 +130,8 @@ function cell(figure: Figure | undefined): string {
   return `${digits(cost(figure))}${range}`;
 }
 
-function layout(lines: readonly (readonly string[])[]): string {
+/** Columns of equal width, the first to the left, the others to the right. */
+export function layout(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines
     .map((line) =>

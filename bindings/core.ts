@@ -142,17 +142,6 @@ export interface CoreExports {
   slotAdded(queue: number, slot: number): number;
   slotStarted(queue: number, slot: number): number;
 
-  /** The count before, or NO_MEMORY. */
-  limiterFail(table: number, key: string): number;
-  limiterFailPair(table: number, first: string, second: string): number;
-  limiterFailSlot(table: number, slot: number): number;
-  /** The slot given back, or NOTHING. */
-  limiterForget(table: number, key: string): number;
-  limiterForgetPair(table: number, first: string, second: string): number;
-  limiterCount(table: number, key: string): number;
-  limiterCountPair(table: number, first: string, second: string): number;
-  limiterCountSlot(table: number, slot: number): number;
-
   indexNew(): number;
   indexFree(index: number): void;
   indexValues(index: number): number;
@@ -208,14 +197,6 @@ const BARE: ReadonlySet<string> = new Set<keyof CoreExports>([
   'priorityAdd',
   'priorityAddPair',
   'priorityAddSlot',
-  'limiterFail',
-  'limiterFailPair',
-  'limiterFailSlot',
-  'limiterForget',
-  'limiterForgetPair',
-  'limiterCount',
-  'limiterCountPair',
-  'limiterCountSlot',
 ]);
 
 type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
@@ -262,7 +243,8 @@ function useModule(module: WebAssembly.Module): void {
 }
 
 /**
- * Gives the core a compiled module, for hosts that forbid compiling (else not needed). Before first use.
+ * Gives the core a compiled module, for hosts that forbid compiling (else not needed). Before first use. A page whose
+ * Content-Security-Policy lacks 'wasm-unsafe-eval' may take one from a worker that was served with a policy of its own.
  *
  * @example
  * import module from 'capstan/core.wasm'; // in a bundler or host that compiles .wasm imports

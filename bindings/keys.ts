@@ -6,7 +6,7 @@
  * - JS: a Map interns them and the core sees slots only. The default where the engine has no string functions (a hash costs
  *   240-300 ns there) and on Bun, where they are slower than its Map. Also for tables made while the host gives no seed.
  */
-import { type Core, disposedExports, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
+import { type Core, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
 import { CapstanError, invalid, requireFunction, show } from './errors.ts';
 import { type Request, requestKey } from './request.ts';
 
@@ -21,15 +21,11 @@ export interface KeyTable<T> {
   find(item: T): number;
   /** The slot of an item, which gets one if it has none. */
   intern(item: T): number;
-  /** queueAdd, delayAdd, limiterFail and limiterCount of assembly/, by item. */
+  /** queueAdd and delayAdd of assembly/, by item. */
   add(item: T, now: number): number;
   wait(item: T, at: number, how: number): number;
   /** priorityAdd of assembly/, by item. */
   addAt(item: T, priority: number, now: number, after: number, how: number): number;
-  fail(item: T): number;
-  count(item: T): number;
-  /** limiterForget: the slot given back, or NOTHING. */
-  forget(item: T): number;
   /** The core has given this slot back. */
   released(slot: number): void;
 }
@@ -48,8 +44,13 @@ export function keyMode(): KeyMode {
   return chosen;
 }
 
-function isRequestKey<T>(key: KeyFunction<T> | undefined): boolean {
+export function isRequestKey<T>(key: KeyFunction<T> | undefined): boolean {
   return (key as unknown) === requestKey;
+}
+
+/** How the text of an item is found: it is the item where there is no key function. What it throws is a CapstanError. */
+export function textFunction<T>(key: KeyFunction<T> | undefined): KeyFunction<T> {
+  return key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
 }
 
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
@@ -60,7 +61,7 @@ export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | un
     const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
     return table as unknown as KeyTable<T>;
   }
-  const text = key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
+  const text = textFunction(key);
   return wasm ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
 }
 
@@ -89,10 +90,10 @@ function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {
 }
 
 // The parts of the request that was read last. Read once: a getter may answer something else the second time, or throw.
-let namespaceOf = '';
-let nameOf = '';
+export let namespaceOf = '';
+export let nameOf = '';
 
-function readRequest(item: Request): void {
+export function readRequest(item: Request): void {
   let namespace: unknown;
   let name: unknown;
   try {
@@ -113,11 +114,6 @@ function readRequest(item: Request): void {
   }
   namespaceOf = namespace;
   nameOf = name;
-}
-
-/** Stands for the keys of something that was disposed of. */
-export function disposedTable(what: string): KeyTable<unknown> {
-  return disposedExports(what) as unknown as KeyTable<unknown>;
 }
 
 class WasmTexts<T> implements KeyTable<T> {
@@ -149,18 +145,6 @@ class WasmTexts<T> implements KeyTable<T> {
 
   intern(item: T): number {
     return this.#core.x.keysIntern(this.#handle, this.#text(item));
-  }
-
-  fail(item: T): number {
-    return this.#core.x.limiterFail(this.#handle, this.#text(item));
-  }
-
-  count(item: T): number {
-    return this.#core.x.limiterCount(this.#handle, this.#text(item));
-  }
-
-  forget(item: T): number {
-    return this.#core.x.limiterForget(this.#handle, this.#text(item));
   }
 
   released(): void {}
@@ -198,21 +182,6 @@ class WasmPairs implements KeyTable<Request> {
   intern(item: Request): number {
     readRequest(item);
     return this.#core.x.keysInternPair(this.#handle, namespaceOf, nameOf);
-  }
-
-  fail(item: Request): number {
-    readRequest(item);
-    return this.#core.x.limiterFailPair(this.#handle, namespaceOf, nameOf);
-  }
-
-  count(item: Request): number {
-    readRequest(item);
-    return this.#core.x.limiterCountPair(this.#handle, namespaceOf, nameOf);
-  }
-
-  forget(item: Request): number {
-    readRequest(item);
-    return this.#core.x.limiterForgetPair(this.#handle, namespaceOf, nameOf);
   }
 
   released(): void {}
@@ -263,22 +232,6 @@ abstract class JsKeys<T> implements KeyTable<T> {
     const slot = this.intern(item);
     if (slot < 0) return slot;
     return this.#orGiveBack(slot, this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how));
-  }
-
-  fail(item: T): number {
-    const slot = this.intern(item);
-    return slot < 0 ? slot : this.#core.x.limiterFailSlot(this.#handle, slot);
-  }
-
-  count(item: T): number {
-    const slot = this.find(item);
-    return slot === NOTHING ? 0 : this.#core.x.limiterCountSlot(this.#handle, slot);
-  }
-
-  forget(item: T): number {
-    const slot = this.find(item);
-    if (slot !== NOTHING) this.#giveBack(slot);
-    return slot;
   }
 
   /** A slot that was taken for an add that found no memory. */

@@ -70,15 +70,7 @@ describe('without random numbers', () => {
       expect(drain(requests)).toEqual([{ namespace: 'n', name: 'a' }]);
     });
     expect(names).toContain('keysSlotNew');
-    for (const hashing of [
-      'queueAdd',
-      'queueAddPair',
-      'delayAdd',
-      'limiterFail',
-      'limiterForget',
-      'keysFind',
-      'keysIntern',
-    ]) {
+    for (const hashing of ['queueAdd', 'queueAddPair', 'delayAdd', 'keysFind', 'keysIntern']) {
       expect(names).not.toContain(hashing);
     }
     texts.dispose();

@@ -31,6 +31,8 @@ export class Controls {
   readonly #stop = byId('stop', HTMLButtonElement);
   readonly #bar = byId('bar', HTMLProgressElement);
   readonly #status = byId('status', HTMLElement);
+  /** For screen readers: the beginning and the end, not every round. */
+  readonly #announcement = byId('announcement', HTMLElement);
 
   constructor(on: { change(plan: Plan): void; start(plan: Plan): void; stop(): void }) {
     this.#form.addEventListener('change', () => on.change(this.plan()));
@@ -76,6 +78,7 @@ export class Controls {
   running(): void {
     this.#setRunning(true, false);
     this.progress(0, 'Starting');
+    this.#announcement.textContent = 'Measuring';
     this.#stop.focus(); // the button that had it cannot keep it
   }
 
@@ -88,6 +91,7 @@ export class Controls {
     const focused = document.activeElement === this.#stop;
     this.#setRunning(false, false);
     this.progress(part, text);
+    this.#announcement.textContent = text;
     if (focused) this.#start.focus();
   }
 

@@ -11,7 +11,7 @@ import { bucketMsOf, type SteadySide } from './result.ts';
 import { body, type Column, cell, row, rowHead, table } from './table.ts';
 
 /** Both ends of the logarithmic scales, in milliseconds. What is beyond is drawn at the end. */
-const STRIP = { from: 0.1, to: 300 };
+const STRIP = { from: 0.1, to: 1000 };
 const DOTS = { from: 0.01, to: 1000 };
 const FRAME_MS = 1000 / 60;
 
@@ -135,11 +135,12 @@ export class SteadyChart {
   show(sides: Readonly<Record<PeerName, SteadySide>>, resolutionMs: number): void {
     for (const peer of PEERS) this.#drawStrip(peer, sides[peer]);
     const { capstan, naive } = sides;
+    const drawn = (ms: number): number => Math.max(ms, resolutionMs); // below it the clock knows nothing
     LINES.forEach(({ value, kind }, i) => {
       const cells = this.#cells[i];
       if (cells === undefined) return;
       const [ours, theirs] = [value(capstan), value(naive)];
-      const known = { capstan: capstan.latencies[0] !== 0, naive: naive.latencies[0] !== 0 };
+      const known = { capstan: capstan.rate > 0, naive: naive.rate > 0 };
       for (const peer of PEERS) {
         cells.values[peer].textContent = known[peer] ? showValue(kind, value(sides[peer]), resolutionMs) : '–';
       }
@@ -147,7 +148,10 @@ export class SteadyChart {
       const verdict = both ? compare(kind, ours, theirs, resolutionMs) : { text: '–' };
       cells.verdict.textContent = verdict.text;
       cells.verdict.className = `verdict ${verdict.win === undefined ? '' : verdict.win ? 'win' : 'loss'}`;
-      cells.dots?.replaceChildren(...dotGrid(), ...dots(known.capstan ? ours : 0, known.naive ? theirs : 0));
+      cells.dots?.replaceChildren(
+        ...dotGrid(),
+        ...dots(known.capstan ? drawn(ours) : undefined, known.naive ? drawn(theirs) : undefined),
+      );
     });
   }
 
@@ -203,12 +207,13 @@ function dotGrid(): SVGElement[] {
   });
 }
 
-function dots(ours: number, theirs: number): SVGElement[] {
+function dots(ours: number | undefined, theirs: number | undefined): SVGElement[] {
   const marks: SVGElement[] = [];
-  const [a, b] = [percent(placeOf(ours, DOTS)), percent(placeOf(theirs, DOTS))];
-  if (ours > 0 && theirs > 0) marks.push(svg('line', { class: 'link', x1: a, x2: b, y1: 13, y2: 13 }));
-  if (theirs > 0) marks.push(svg('circle', { class: 'dot-naive', cx: b, cy: 13, r: 5 }));
-  if (ours > 0) marks.push(svg('circle', { class: 'dot-capstan', cx: a, cy: 13, r: 5 }));
+  const [a, b] = [percent(placeOf(ours ?? 0, DOTS)), percent(placeOf(theirs ?? 0, DOTS))];
+  if (ours !== undefined && theirs !== undefined)
+    marks.push(svg('line', { class: 'link', x1: a, x2: b, y1: 13, y2: 13 }));
+  if (theirs !== undefined) marks.push(svg('circle', { class: 'dot-naive', cx: b, cy: 13, r: 5 }));
+  if (ours !== undefined) marks.push(svg('circle', { class: 'dot-capstan', cx: a, cy: 13, r: 5 }));
   return marks;
 }
 

@@ -1,15 +1,14 @@
 /**
  * Rate limiters: client-go util/workqueue/default_rate_limiters.go. A limiter says how long an item waits before it is tried
- * again. Per-item failures are counted in the core (assembly/limiter.ts), in a table of the limiter's own; the arithmetic is here.
- * Failures are kept until forget(): a caller that never forgets keeps every key it ever limited, as in client-go.
+ * again. Per-item failures are counted in failures.ts, in a table of the limiter's own; the arithmetic is here. Failures are kept until
+ * forget(): a caller that never forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { type Core, NO_MEMORY, sharedCore } from '../core.ts';
 import { invalid, requireFunction, requireInteger, requireNumber, requireObject } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
-import { disposedTable, type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import type { KeyFunction } from '../keys.ts';
 import { requireClock } from './checks.ts';
-import { giveBack, type Holding, hold } from './holdings.ts';
+import { Failures } from './failures.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
 export interface RateLimiter<T = string> {
@@ -21,69 +20,27 @@ export interface RateLimiter<T = string> {
 }
 
 export interface LimiterOptions<T> {
-  /** For BucketRateLimiter. Default: the host's monotonic clock. */
+  /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
   clock?: Clock;
   /** As in QueueOptions: needed unless items are strings. */
   key?: KeyFunction<T>;
+  /**
+   * For the per-item limiters, milliseconds: the failures of an item are forgotten once it has not failed for that long after the end of the
+   * last delay that this limiter gave it. Default: never, as in client-go, where a caller that never forgets keeps every key. It needs no timer:
+   * each when() also looks at two keys in turn and drops those whose time is over.
+   */
+  forgetAfter?: number;
 }
 
-const disposedKeys = disposedTable('the limiter');
-
-/** Failures by item. */
-class Failures<T> {
-  readonly #core: Core;
-  readonly #holding: Holding;
-  #keys: KeyTable<T>;
-
-  constructor(options: LimiterOptions<T> = {}) {
-    requireObject('options', options);
-    if (options.key !== undefined) requireFunction('key', options.key);
-    this.#core = sharedCore();
-    const handle = this.#core.x.keysNew();
-    if (handle === 0) throw this.#core.outOfMemory();
-    this.#keys = keyTable(this.#core, handle, options.key);
-    this.#holding = { core: this.#core, handle, free: 'keysFree' };
-    hold(this, this.#holding);
-  }
-
-  dispose(): void {
-    if (this.#keys === disposedKeys) return;
-    this.#keys = disposedKeys as KeyTable<T>;
-    giveBack(this, this.#holding);
-  }
-
-  /** Counts a failure and says how many there were before. */
-  add(item: T): number {
-    let before: number;
-    try {
-      before = this.#keys.fail(item);
-    } catch (cause) {
-      throw this.#core.trapped(cause);
-    }
-    if (before < 0) throw this.#core.outOfMemory();
-    return before;
-  }
-
-  count(item: T): number {
-    let count: number;
-    try {
-      count = this.#keys.count(item);
-    } catch (cause) {
-      throw this.#core.trapped(cause);
-    }
-    if (count < 0) throw this.#core.outOfMemory();
-    return count;
-  }
-
-  forget(item: T): void {
-    let slot: number;
-    try {
-      slot = this.#keys.forget(item);
-    } catch (cause) {
-      throw this.#core.trapped(cause);
-    }
-    if (slot === NO_MEMORY) throw this.#core.outOfMemory();
-  }
+/** The counts of a limiter, from what its user gave. */
+function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
+  requireObject('options', options);
+  const { key, forgetAfter, clock } = options;
+  if (key !== undefined) requireFunction('key', key);
+  if (forgetAfter !== undefined && !(typeof forgetAfter === 'number' && forgetAfter >= 0))
+    throw invalid('forgetAfter', 'a number of milliseconds >= 0', forgetAfter);
+  requireClock(clock);
+  return new Failures({ key, forgetAfter, clock: clock ?? systemClock });
 }
 
 /** 2^n for every n that a double can show: `**` cost 12 ns of the 75 that when() took. */
@@ -107,12 +64,17 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
     requireNumber('max', max);
     this.#base = base;
     this.#max = max;
-    this.#failures = new Failures(options);
+    this.#failures = failures(options);
     keepShape(new.target, ItemExponentialFailureRateLimiter, () => new ItemExponentialFailureRateLimiter(base, max));
   }
 
   when(item: T): number {
-    const failures = this.#failures.add(item);
+    const delay = this.#delay(this.#failures.add(item));
+    this.#failures.waits(delay);
+    return delay;
+  }
+
+  #delay(failures: number): number {
     if (failures >= POWERS.length) return this.#base === 0 ? Math.min(0, this.#max) : this.#max; // 0 · Infinity would be NaN
     return Math.min(this.#base * (POWERS[failures] as number), this.#max);
   }
@@ -150,12 +112,14 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
     this.#fast = fast;
     this.#slow = slow;
     this.#maxFastAttempts = maxFastAttempts;
-    this.#failures = new Failures(options);
+    this.#failures = failures(options);
     keepShape(new.target, ItemFastSlowRateLimiter, () => new ItemFastSlowRateLimiter(fast, slow, maxFastAttempts));
   }
 
   when(item: T): number {
-    return this.#failures.add(item) < this.#maxFastAttempts ? this.#fast : this.#slow;
+    const delay = this.#failures.add(item) < this.#maxFastAttempts ? this.#fast : this.#slow;
+    this.#failures.waits(delay);
+    return delay;
   }
 
   forget(item: T): void {

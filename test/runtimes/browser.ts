@@ -2,7 +2,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { extname, join, normalize } from 'node:path';
 import { launch, within } from './launch.ts';
 
@@ -63,7 +62,7 @@ export async function inBrowser(chromium: string, site: Site, limitMs: number): 
   const server = createServer((request, response) => answer(site, request, response, reported));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const profile = mkdtempSync(join(tmpdir(), 'capstan-chromium-'));
+  const profile = mkdtempSync(join(site.folder, 'profile-'));
   const browser = launch({
     command: chromium,
     args: [

@@ -5,7 +5,8 @@
  * as deploying tools do it.
  */
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
@@ -21,10 +22,12 @@ export interface Project {
   readonly installed: string;
 }
 
-/** Packs the package and installs the tarball, as a user would; nothing is asked of a registry. */
-export function installPackage(folder: string): Project {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
+/**
+ * Packs the package and installs the tarball, as a user would; nothing is asked of a registry. The folder is nowhere below the repository:
+ * a runtime that looks at the configuration of the folders above (Bun does) must not find ours, whose paths mean the sources.
+ */
+export function installPackage(): Project {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-runtimes-')));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }));
   const npm = (cwd: string, ...args: string[]): string =>
     execFileSync('npm', [...args, '--loglevel=error'], { cwd, encoding: 'utf8' });

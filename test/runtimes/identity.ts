@@ -1,8 +1,5 @@
 /** Asks the host what it is: a suite that ran on another runtime than the one it was started for has proved nothing. */
 
-export const RUNTIMES = ['node-22', 'node-24', 'node-26', 'deno', 'bun', 'chromium', 'workerd'] as const;
-export type RuntimeName = (typeof RUNTIMES)[number];
-
 interface Host {
   readonly Deno?: { readonly version: { readonly deno: string } };
   readonly Bun?: { readonly version: string };
@@ -17,10 +14,10 @@ export function identify(host: Host = globalThis as Host): { readonly name: stri
   const chrome = /\b(?:Headless)?Chrome\/([\d.]+)/.exec(agent)?.[1];
   if (host.Deno !== undefined) return { name: 'deno', version: host.Deno.version.deno };
   if (host.Bun !== undefined) return { name: 'bun', version: host.Bun.version };
-  if (agent === 'Cloudflare-Workers') return { name: 'workerd', version: agent };
+  if (agent === 'Cloudflare-Workers') return { name: 'workerd', version: '' }; // which it tells nobody
   if (chrome !== undefined) return { name: 'chromium', version: chrome };
   if (node !== undefined) return { name: `node-${node.split('.')[0]}`, version: node };
-  return { name: 'unknown', version: agent };
+  return { name: 'unknown runtime', version: agent };
 }
 
 /** @throws Error where this is not `expected` */

@@ -1,6 +1,6 @@
 /** JSR: the sources themselves are what is published there, so they must pass its own rules (no slow types, every import resolved). */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { root } from './bundle.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
 import type { Result } from './shim/registry.ts';
@@ -31,7 +31,8 @@ export function checkJsr({ runtimes }: Tools): Promise<Result[]> {
       if (missing.length > 0) throw new Error(`not among the published files: ${missing.join(', ')}`);
     });
     await run('the sources run as they are published', async () => {
-      const program = join(root, 'build/runtimes/from-sources.ts');
+      const program = join(root, 'build/from-sources/program.ts');
+      mkdirSync(dirname(program), { recursive: true });
       writeFileSync(program, PROGRAM);
       const args = ['run', '--no-lock', '--node-modules-dir=manual', '--config', 'jsr.json', program];
       const output = await outputOf({ command: deno, args, cwd: root, env });

@@ -8,7 +8,7 @@ const cwd = fileURLToPath(new URL('.', import.meta.url));
 const node = (script: string): Program => ({ command: process.execPath, args: ['-e', script], cwd });
 const say = (message: SuiteMessage): string => `console.log(${JSON.stringify(MARK + JSON.stringify(message))});`;
 
-const report: SuiteMessage = { kind: 'report', version: '1', keys: 'js', nativeStrings: false, results: [] };
+const report: SuiteMessage = { kind: 'report', version: '1', results: [] };
 const progress: SuiteMessage = { kind: 'progress', path: ['queue', 'a drain'] };
 
 describe('a suite in a program', () => {

@@ -96,12 +96,8 @@ test.each([
     'chromium',
     '156.0.0.0',
   ],
-  [
-    { navigator: { userAgent: 'Cloudflare-Workers' }, process: { versions: { node: '22.0.0' } } },
-    'workerd',
-    'Cloudflare-Workers',
-  ],
-  [{ navigator: { userAgent: 'Mozilla/5.0 Firefox/150.0' } }, 'unknown', 'Mozilla/5.0 Firefox/150.0'],
+  [{ navigator: { userAgent: 'Cloudflare-Workers' }, process: { versions: { node: '22.0.0' } } }, 'workerd', ''],
+  [{ navigator: { userAgent: 'Mozilla/5.0 Firefox/150.0' } }, 'unknown runtime', 'Mozilla/5.0 Firefox/150.0'],
 ])('a host is told by what it says of itself: %#', (host, name, version) => {
   expect(identify(host)).toEqual({ name, version });
 });

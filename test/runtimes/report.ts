@@ -4,14 +4,20 @@ import type { Result } from './shim/registry.ts';
 /** Stands before everything that a suite writes for the program that started it, one line each. */
 export const MARK = '::capstan-runtimes::';
 
+/** What is asserted of a runtime. Plain text: it crosses a command line, an address or a worker's configuration. */
+export interface Claims {
+  /** What it says of itself: see identity.ts. */
+  readonly runtime: string;
+  /** The key table of a queue that nobody chose one for. */
+  readonly keys: 'wasm' | 'js';
+  /** Who reads strings for the core: the engine without leaving Wasm, or two functions in JS. */
+  readonly strings: 'native' | 'foreign';
+}
+
 export interface SuiteReport {
   readonly kind: 'report';
   /** As the runtime itself says. */
   readonly version: string;
-  /** The key table of a queue that nobody chose one for. */
-  readonly keys: 'wasm' | 'js';
-  /** Whether the engine hashes strings without leaving Wasm. */
-  readonly nativeStrings: boolean;
   readonly results: readonly Result[];
 }
 

@@ -3,9 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inBrowser } from './browser.ts';
 import { type Project, root } from './bundle.ts';
-import { RUNTIMES, type RuntimeName } from './identity.ts';
 import { onPath, type Program, suiteIn } from './launch.ts';
-import type { SuiteMessage, SuiteReport } from './report.ts';
+import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
 
 export const tools = join(root, 'tools/runtimes');
 const modules = join(tools, 'node_modules');
@@ -14,11 +13,8 @@ const modules = join(tools, 'node_modules');
 const LIMIT_MS = 120_000;
 
 export interface Runtime {
-  readonly name: RuntimeName;
-  /** The key table that is the default there. */
-  readonly keys: 'wasm' | 'js';
-  /** The program of hosts/ that it runs. */
-  readonly host: 'process' | 'page' | 'worker';
+  readonly name: string;
+  readonly claims: Claims;
   /** What to do where it is missing. */
   readonly missing: string;
   /** Path of its program. */
@@ -27,26 +23,32 @@ export interface Runtime {
 }
 
 const platform = `${process.platform}-${process.arch}`;
-const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and there is none on PATH`;
-/** A program that tools/runtimes has installed, or else one on PATH: the suite asserts what it runs on. */
-const find = (path: string, name: string): string | undefined =>
-  existsSync(join(modules, path)) ? join(modules, path) : onPath(name);
+const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and this machine has none`;
+/** A program that tools/runtimes has installed, or else one of the machine: the suite asserts what it runs on. */
+const find = (path: string, name: string): string | undefined => {
+  if (existsSync(join(modules, path))) return join(modules, path);
+  const [, major] = /^node-(\d+)$/.exec(name) ?? [];
+  if (major === undefined) return onPath(name);
+  return process.versions.node.startsWith(`${major}.`) ? process.execPath : undefined;
+};
 
-function inProcess(
-  name: RuntimeName,
-  keys: 'wasm' | 'js',
-  path: string,
-  flags: readonly string[],
-  env: Program['env'] = {},
-): Runtime {
+interface InProcess {
+  readonly name: string;
+  readonly claims: Claims;
+  /** Within the node_modules of tools/runtimes. */
+  readonly path: string;
+  readonly flags: readonly string[];
+  readonly env?: Program['env'];
+}
+
+function inProcess({ name, claims, path, flags, env = {} }: InProcess): Runtime {
+  const args = [...flags, 'process.js', JSON.stringify(claims)];
   return {
     name,
-    keys,
-    host: 'process',
+    claims,
     missing: fromNpm,
-    find: () => find(path, name.replace(/^node-.*/, 'node')),
-    run: (command, { folder }) =>
-      suiteIn({ command, args: [...flags, 'process.js', name, keys], cwd: folder, env }, LIMIT_MS),
+    find: () => find(path, claims.runtime),
+    run: (command, { folder }) => suiteIn({ command, args, cwd: folder, env }, LIMIT_MS),
   };
 }
 
@@ -75,14 +77,13 @@ const REPORT_FAILURES = `
 
 const chromium: Runtime = {
   name: 'chromium',
-  keys: 'wasm',
-  host: 'page',
+  claims: { runtime: 'chromium', keys: 'wasm', strings: 'native' },
   missing: 'install chromium so that it is on PATH, or set CHROMIUM to its path',
   find: () => process.env.CHROMIUM || onPath('chromium', 'chromium-browser', 'google-chrome'),
   async run(command, project) {
     const html = `<!doctype html><script type="importmap">${importMap(project)}</script>
       <script type="module">${REPORT_FAILURES} import('/page.js').catch(fail('the suite did not load'));</script>`;
-    const site = { folder: project.folder, html, query: { runtime: 'chromium', keys: chromium.keys } };
+    const site = { folder: project.folder, html, query: { claims: JSON.stringify(chromium.claims) } };
     const message = JSON.parse(await inBrowser(command, site, LIMIT_MS)) as SuiteMessage;
     if (message.kind === 'report') return message;
     throw new Error(message.kind === 'failure' ? message.message : 'expected a report');
@@ -90,7 +91,7 @@ const chromium: Runtime = {
 };
 
 /** Compatibility date: of the days of this workerd. WeakRef and FinalizationRegistry are there from 2025-05-05. */
-const workerConfig = (runtime: Runtime): string => `using Workerd = import "/workerd/workerd.capnp";
+const workerConfig = ({ claims }: Runtime): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   v8Flags = ["--expose-gc"],
   services = [(name = "suite", worker = (
@@ -99,15 +100,15 @@ const config :Workerd.Config = (
       (name = "worker.js", esModule = embed "worker.js"),
       (name = "core.wasm", wasm = embed "node_modules/capstan/dist/core.wasm"),
     ],
-    bindings = [(name = "RUNTIME", text = "${runtime.name}"), (name = "KEYS", text = "${runtime.keys}")],
+    bindings = [(name = "CLAIMS", json = ${JSON.stringify(JSON.stringify(claims))})],
   ))],
 );
 `;
 
 const workerd: Runtime = {
   name: 'workerd',
-  keys: 'js', // modules are compiled ahead of time, without the string functions of the engine
-  host: 'worker',
+  // Modules are compiled ahead of time, without the string functions of the engine.
+  claims: { runtime: 'workerd', keys: 'js', strings: 'foreign' },
   missing: fromNpm,
   find: () => find(`@cloudflare/workerd-${platform.replace('x64', '64')}/bin/workerd`, 'workerd'),
   run(command, { folder }) {
@@ -117,23 +118,38 @@ const workerd: Runtime = {
 };
 
 const glibc = process.platform === 'linux' ? '-glibc' : '';
-const bunPlatform = platform.replace('arm64', 'aarch64');
+const nodePath = (name: string): string => `${name}-${platform}/bin/node`;
 
-const all: readonly Runtime[] = [
+/** In the order in which they run. */
+export const runtimes: readonly Runtime[] = [
   ...(['node-22', 'node-24', 'node-26'] as const).map((name) =>
-    inProcess(name, 'wasm', `${name}-${platform}/bin/node`, ['--expose-gc']),
+    inProcess({
+      name,
+      claims: { runtime: name, keys: 'wasm', strings: 'native' },
+      path: nodePath(name),
+      flags: ['--expose-gc'],
+    }),
   ),
-  inProcess('deno', 'wasm', `@deno/${platform}${glibc}/deno`, ['run', '--v8-flags=--expose-gc', '--no-prompt'], {
-    DENO_NO_UPDATE_CHECK: '1',
+  // Stands for the engines that have no string functions: browsers of before 2025, for example.
+  inProcess({
+    name: 'no-strings',
+    claims: { runtime: 'node-24', keys: 'js', strings: 'foreign' },
+    path: nodePath('node-24'),
+    flags: ['--expose-gc', '--no-experimental-wasm-imported-strings'],
   }),
-  inProcess('bun', 'js', `@oven/bun-${bunPlatform}/bin/bun`, []),
+  inProcess({
+    name: 'deno',
+    claims: { runtime: 'deno', keys: 'wasm', strings: 'native' },
+    path: `@deno/${platform}${glibc}/deno`,
+    flags: ['run', '--v8-flags=--expose-gc', '--no-prompt'],
+    env: { DENO_NO_UPDATE_CHECK: '1' },
+  }),
+  inProcess({
+    name: 'bun',
+    claims: { runtime: 'bun', keys: 'js', strings: 'native' },
+    path: `@oven/bun-${platform.replace('arm64', 'aarch64')}/bin/bun`,
+    flags: [],
+  }),
   chromium,
   workerd,
 ];
-
-/** In the order of RUNTIMES. */
-export const runtimes: readonly Runtime[] = RUNTIMES.map((name) => {
-  const found = all.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`no runtime ${name}`);
-  return found;
-});

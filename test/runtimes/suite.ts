@@ -3,15 +3,15 @@
  * asserted of the runtime itself. It runs on the built package and needs nothing of its host but to be a JavaScript runtime.
  */
 import { cases, vectors } from 'capstan-test:given';
-import { DelayingQueue } from 'capstan/workqueue';
-import { hasNativeStrings } from '../../bindings/core.ts';
+import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
+import { hasNativeStrings, sharedCore } from '../../bindings/core.ts';
 import { keyMode } from '../../bindings/keys.ts';
 import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
 import { subjects } from '../conformance/subjects/index.ts';
-import { canCollect } from '../workqueue/helpers.ts';
+import { canCollect, drain } from '../workqueue/helpers.ts';
 import { type Implementation, implementations } from '../workqueue/implementations.ts';
 import { assertRuntime } from './identity.ts';
-import type { SuiteMessage, SuiteReport } from './report.ts';
+import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
 import { selfCheck } from './self-check.ts';
 import { describe, expect, registry, test } from './shim/index.ts';
 import { describeError } from './shim/registry.ts';
@@ -46,10 +46,42 @@ function registerVectors(): void {
   });
 }
 
-function registerHost(expectedKeys: string): void {
+/** The names of the exports of the core that are called meanwhile. */
+function exportsCalledBy(run: () => void): Set<string> {
+  const names = new Set<string>();
+  const core = sharedCore();
+  const { x } = core;
+  core.x = new Proxy(x, {
+    get(target, name) {
+      names.add(String(name));
+      return Reflect.get(target, name);
+    },
+  });
+  try {
+    run();
+  } finally {
+    core.x = x;
+  }
+  return names;
+}
+
+function fill(queue: WorkQueue): WorkQueue {
+  queue.add('a');
+  return queue;
+}
+
+function registerHost({ keys, strings }: Claims): void {
   describe('the runtime', () => {
-    test(`keeps keys in ${expectedKeys} by default`, () => {
-      expect(keyMode()).toBe(expectedKeys);
+    test(`has ${strings} strings and keeps keys in ${keys} by default`, () => {
+      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode()]).toEqual([strings, keys]);
+    });
+
+    // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a folder above; both tables were one.
+    test('runs the cases on one copy of the package, over two different key tables', () => {
+      const [inWasm, inJs] = implementations.map((make) => exportsCalledBy(() => drain(fill(make.queue()))));
+      expect(inWasm?.size).toBeGreaterThan(0);
+      expect(inJs?.size).toBeGreaterThan(0);
+      expect(inWasm).not.toEqual(inJs);
     });
 
     test('lets the collector be called, so that no case about memory is left out', () => {
@@ -68,25 +100,18 @@ function registerHost(expectedKeys: string): void {
 
 /**
  * Runs it all and tells `send`. The self-check comes first: after it a pass means something.
- *
- * @param runtime the runtime that this must be
- * @param keys the key table that must be its default
  */
-export async function runSuite(
-  runtime: string,
-  keys: string,
-  send: (message: SuiteMessage) => void | Promise<void>,
-): Promise<void> {
+export async function runSuite(claims: Claims, send: (message: SuiteMessage) => void | Promise<void>): Promise<void> {
   let report: SuiteReport;
   try {
-    const version = assertRuntime(runtime);
+    const version = assertRuntime(claims.runtime);
     await selfCheck();
-    registerHost(keys);
+    registerHost(claims);
     for (const [file, module] of cases) registerCases(file, module);
     registerVectors();
     registry.onBegin = (path) => void send({ kind: 'progress', path });
     const results = await registry.run();
-    report = { kind: 'report', version, keys: keyMode(), nativeStrings: hasNativeStrings(), results };
+    report = { kind: 'report', version, results };
   } catch (error) {
     await send({ kind: 'failure', message: describeError(error) });
     return;

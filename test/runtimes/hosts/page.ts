@@ -1,8 +1,8 @@
-/** The suite in a page, `/?runtime=…&keys=…`. The report goes back to the server that served the page; progress goes to the console. */
-import type { SuiteMessage } from '../report.ts';
+/** The suite in a page, `/?claims=…`. The report goes back to the server that served the page; progress goes to the console. */
+import type { Claims, SuiteMessage } from '../report.ts';
 import { runSuite } from '../suite.ts';
 
-const query = new URLSearchParams(location.search);
+const claims = JSON.parse(new URLSearchParams(location.search).get('claims') ?? '') as Claims;
 
 async function send(message: SuiteMessage): Promise<void> {
   document.title = message.kind === 'progress' ? message.path.join(' > ') : message.kind;
@@ -10,4 +10,4 @@ async function send(message: SuiteMessage): Promise<void> {
   await fetch('/report', { method: 'POST', body: JSON.stringify(message) });
 }
 
-await runSuite(query.get('runtime') ?? '', query.get('keys') ?? '', send);
+await runSuite(claims, send);

@@ -1,6 +1,6 @@
-/** The suite in a process of its own (Node, Deno, Bun): `process.ts RUNTIME KEYS`. Messages are marked lines of the output. */
-import { MARK } from '../report.ts';
+/** The suite in a process of its own (Node, Deno, Bun): `process.ts CLAIMS`. Messages are marked lines of the output. */
+import { type Claims, MARK } from '../report.ts';
 import { runSuite } from '../suite.ts';
 
-const [runtime = '', keys = ''] = process.argv.slice(2);
-await runSuite(runtime, keys, (message) => console.log(MARK + JSON.stringify(message)));
+const claims = JSON.parse(process.argv[2] ?? '') as Claims;
+await runSuite(claims, (message) => console.log(MARK + JSON.stringify(message)));

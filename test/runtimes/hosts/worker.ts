@@ -4,7 +4,7 @@
  */
 import { DelayingQueue, type Request as Item, requestKey, WorkQueue } from 'capstan/workqueue';
 import { drain } from '../../workqueue/helpers.ts';
-import { MARK } from '../report.ts';
+import { type Claims, MARK } from '../report.ts';
 import { describe, expect, test } from '../shim/index.ts';
 import { runSuite } from '../suite.ts';
 
@@ -45,13 +45,12 @@ function registerEarly(): void {
 }
 
 interface Environment {
-  readonly RUNTIME: string;
-  readonly KEYS: string;
+  readonly CLAIMS: Claims;
 }
 
 export default {
   async test(_controller: unknown, env: Environment): Promise<void> {
     registerEarly();
-    await runSuite(env.RUNTIME, env.KEYS, (message) => console.log(MARK + JSON.stringify(message)));
+    await runSuite(env.CLAIMS, (message) => console.log(MARK + JSON.stringify(message)));
   },
 };

@@ -1,0 +1,73 @@
+/**
+ * Keys whose hashes are equal in every bit, for whoever knows the two secrets of a table: the strongest that can be built against
+ * assembly/keys.ts. Its fold mixes the state with eight characters at a time, so with a known state the second eight characters can
+ * be chosen such that what is mixed is the same for every key; from there on the hashes are one.
+ */
+import type { Random } from './random.ts';
+
+/** What keysSeed is given, and how. */
+export type Seed = readonly [number, number, number, number];
+
+const MASK = (1n << 64n) - 1n;
+const word64 = (high: number, low: number): bigint => (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
+const rotl = (value: bigint, by: bigint): bigint => ((value << by) | (value >> (64n - by))) & MASK;
+
+/** `fold` of assembly/keys.ts. */
+function fold(hash: bigint, word: bigint, secret: bigint): bigint {
+  const mixed = hash ^ word;
+  return ((mixed & 0xffffffffn) * (mixed >> 32n)) ^ rotl(mixed, 25n) ^ secret;
+}
+
+/** `readNarrow` of assembly/keys.ts: eight units a word, the first one lowest, and a last word that may be empty. */
+function read(part: string, start: bigint, secret: bigint): bigint {
+  let hash = start;
+  for (let from = 0; from <= part.length; from += 8) {
+    let word = 0n;
+    for (let i = Math.min(from + 8, part.length) - 1; i >= from; i--) word = (word << 8n) | BigInt(part.charCodeAt(i));
+    hash = fold(hash, word, secret);
+  }
+  return hash;
+}
+
+/** A word as the eight units that it is read from. */
+function text(word: bigint): string {
+  let units = '';
+  for (let at = 0n; at < 64n; at += 8n) units += String.fromCharCode(Number((word >> at) & 0xffn));
+  return units;
+}
+
+const randomWord = (random: Random): bigint => word64(random.int(2 ** 32), random.int(2 ** 32));
+
+function collide(count: number, length: number, start: bigint, secret: bigint, random: Random): string[] {
+  const target = randomWord(random); // what the second word is mixed to
+  const rest = randomKeys(1, length - 16, random)[0] as string;
+  const keys = new Set<string>();
+  while (keys.size < count) {
+    const first = randomWord(random);
+    keys.add(text(first) + text(fold(start, first, secret) ^ target) + rest);
+  }
+  return [...keys];
+}
+
+/** `count` different keys of `length` >= 16 units (all of one byte) that collide in a table with this seed. */
+export function collidingKeys(count: number, length: number, seed: Seed, random: Random): string[] {
+  return collide(count, length, word64(seed[0], seed[1]) ^ BigInt(length), word64(seed[2], seed[3]), random);
+}
+
+/** The same for names in one namespace: requests, which are hashed in two parts. */
+export function collidingNames(count: number, namespace: string, length: number, seed: Seed, random: Random): string[] {
+  const secret = word64(seed[2], seed[3]);
+  const start = word64(seed[0], seed[1]) ^ word64(namespace.length, length);
+  return collide(count, length, read(namespace, start, secret), secret, random);
+}
+
+/** `count` different keys of `length` units (all of one byte), at random. */
+export function randomKeys(count: number, length: number, random: Random): string[] {
+  const keys = new Set<string>();
+  while (keys.size < count) {
+    let key = '';
+    while (key.length < length) key += text(randomWord(random));
+    keys.add(key.slice(0, length));
+  }
+  return [...keys];
+}

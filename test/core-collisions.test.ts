@@ -1,0 +1,162 @@
+/**
+ * Keys that somebody has crafted to collide. Tenants choose object names: with a hash that they can predict, one tenant's names would
+ * make every look-up of everybody a walk through all of them. The seed of a table is random, so it cannot be predicted; the keys
+ * here are crafted against a pinned one (`keysSeed`), collide there in every bit, and are like any others everywhere else.
+ *
+ * Probes are counted in the table itself, whose buckets are read from the core's memory. `bench/collisions.ts` has the times.
+ */
+import { WorkQueue } from 'capstan/workqueue';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Core, sharedCore } from '../bindings/core.ts';
+import { setKeyMode } from '../bindings/keys.ts';
+import { collidingKeys, collidingNames, randomKeys, type Seed } from './colliding-keys.ts';
+import { Random, testSeed } from './random.ts';
+import { drain } from './workqueue/helpers.ts';
+
+const seed = testSeed();
+console.log(`test/core-collisions.test.ts: CAPSTAN_SEED=${seed}`);
+
+const PINNED: Seed = [0x01234567, 0x89abcdef | 0, 0x0f1e2d3c, 0x4b5a6978];
+const LENGTH = 35; // as long as namespace/name in most clusters, and kept in the record
+const NAMESPACE = 'kube-system';
+
+interface Probes {
+  /** How many buckets finding a key that is there looks at, on average, and at most. */
+  mean: number;
+  most: number;
+  /** How many different hashes the keys have. */
+  hashes: number;
+}
+
+/** Interns keys in a table and reads its buckets: u64 each, the hash in the upper half, 0 below when empty (assembly/keys.ts). */
+function probes(core: Core, keys: readonly string[], intern: (table: number, key: string) => void): Probes {
+  const table = core.x.keysNew();
+  for (const key of keys) intern(table, key);
+  const words = core.words();
+  const [buckets, mask] = [(words[table >>> 2] as number) >>> 2, words[(table >>> 2) + 1] as number];
+  let sum = 0;
+  let most = 0;
+  const hashes = new Set<number>();
+  for (let at = 0; at <= mask; at++) {
+    if (words[buckets + 2 * at] === 0) continue;
+    const hash = words[buckets + 2 * at + 1] as number;
+    const looked = ((at - (hash & mask)) & mask) + 1;
+    hashes.add(hash);
+    sum += looked;
+    most = Math.max(most, looked);
+  }
+  core.x.keysFree(table);
+  return { mean: sum / keys.length, most, hashes: hashes.size };
+}
+
+const ofTexts = (core: Core, keys: readonly string[]): Probes =>
+  probes(core, keys, (table, key) => core.x.keysIntern(table, key));
+const ofNames = (core: Core, names: readonly string[]): Probes =>
+  probes(core, names, (table, name) => core.x.keysInternPair(table, NAMESPACE, name));
+
+/** Runs with a shared instance of its own, whose tables have the seed. */
+function withSeed<R>(given: Seed | undefined, run: () => R): R {
+  sharedCore().trapped(new WebAssembly.RuntimeError('given up, so that the next queue has an instance of its own'));
+  if (given !== undefined) sharedCore().x.keysSeed(...given);
+  try {
+    return run();
+  } finally {
+    sharedCore().trapped(new WebAssembly.RuntimeError('given up, and its seed with it'));
+  }
+}
+
+function cycles(queue: WorkQueue, keys: readonly string[]): number {
+  const start = performance.now();
+  for (const key of keys) queue.add(key);
+  expect(drain(queue)).toHaveLength(keys.length);
+  return performance.now() - start;
+}
+
+afterEach(() => setKeyMode(undefined));
+
+describe('keys crafted against a pinned seed', () => {
+  test('collide in every bit under that seed, so that the rest is about something', () => {
+    const core = new Core();
+    core.x.keysSeed(...PINNED);
+    const all = { mean: 2_001 / 2, most: 2_000, hashes: 1 };
+    expect(ofTexts(core, collidingKeys(2_000, LENGTH, PINNED, new Random(seed)))).toEqual(all);
+    expect(ofNames(core, collidingNames(2_000, NAMESPACE, LENGTH, PINNED, new Random(seed)))).toEqual(all);
+  });
+
+  test('are kept apart all the same, and come out in their order', () => {
+    setKeyMode('wasm');
+    const keys = collidingKeys(1_000, LENGTH, PINNED, new Random(seed));
+    withSeed(PINNED, () => {
+      const queue = new WorkQueue();
+      for (let time = 0; time < 2; time++) for (const key of keys) queue.add(key);
+      expect(drain(queue)).toEqual(keys);
+    });
+  });
+
+  test.each([
+    ['keys', ofTexts, (n: number, random: Random) => collidingKeys(n, LENGTH, PINNED, random)],
+    ['names', ofNames, (n: number, random: Random) => collidingNames(n, NAMESPACE, LENGTH, PINNED, random)],
+  ])('are like random %s in tables with seeds of their own: as few probes', (_what, count, craft) => {
+    const random = new Random(seed);
+    const n = 20_000; // three fifths of the buckets: as full as a table becomes
+    const crafted = craft(n, random);
+    const others = randomKeys(n, LENGTH, random);
+    for (let round = 0; round < 10; round++) {
+      const core = new Core();
+      const [ours, theirs] = [count(core, crafted), count(core, others)];
+      expect(ours.mean / theirs.mean, `mean, round ${round}`).toBeLessThan(1.25);
+      expect(ours.most, `most, round ${round}`).toBeLessThan(200);
+      expect(ours.hashes, `hashes, round ${round}`).toBeGreaterThan(n - 20);
+    }
+  });
+
+  test('are handled at least a third as fast as random ones', () => {
+    setKeyMode('wasm');
+    const random = new Random(seed);
+    const crafted = collidingKeys(20_000, LENGTH, PINNED, random);
+    const others = randomKeys(20_000, LENGTH, random);
+    const ratio = withSeed(undefined, () => {
+      const queue = new WorkQueue();
+      const times = Array.from({ length: 9 }, () => [cycles(queue, crafted), cycles(queue, others)] as const);
+      const least = (which: 0 | 1): number => Math.min(...times.map((pair) => pair[which])); // others may use the machine
+      return least(0) / least(1);
+    });
+    expect(ratio).toBeLessThan(3);
+    // And under the pinned seed they are not, by far.
+    const few = crafted.slice(0, 4_000);
+    const slow = withSeed(PINNED, () => cycles(new WorkQueue(), few));
+    const fast = withSeed(undefined, () => cycles(new WorkQueue(), few));
+    expect(slow / fast).toBeGreaterThan(3);
+  });
+});
+
+/** Families of keys that weak hashes fold together whatever their seed: `n` keys of each. */
+const families: Record<string, (n: number) => string[]> = {
+  'numbered names': (n) => Array.from({ length: n }, (_, i) => `default/web-${i}`),
+  'numbers of one length': (n) => Array.from({ length: n }, (_, i) => `default/web-${String(i).padStart(20, '0')}`),
+  'numbers in front': (n) => Array.from({ length: n }, (_, i) => `${i}-namespace/one-and-the-same-name`),
+  'two characters anywhere': (n) =>
+    Array.from({ length: n }, (_, i) => {
+      const at = i % 29;
+      return `${'a'.repeat(at)}${String.fromCharCode(98 + (Math.floor(i / 29) % 150), 98 + (Math.floor(i / 4350) % 150))}${'a'.repeat(29 - at)}`;
+    }),
+  'nothing but a length': (n) => Array.from({ length: Math.min(n, 2_000) }, (_, i) => 'a'.repeat(i)),
+  'differences that cancel in what is linear': (n) =>
+    Array.from({ length: n }, (_, i) => {
+      const difference = (BigInt(i) * 0x0001_0203_0507_0b0dn) & MASK64;
+      const rotated = ((difference << 25n) | (difference >> 39n)) & MASK64;
+      return units(0x6161616161616161n ^ difference) + units(0x6262626262626262n ^ rotated);
+    }),
+};
+const MASK64 = (1n << 64n) - 1n;
+const units = (word: bigint): string =>
+  String.fromCharCode(...Array.from({ length: 8 }, (_, i) => Number((word >> BigInt(8 * i)) & 0xffn)));
+
+test.each(Object.entries(families))('%s are like random keys, whatever the seed', (_name, make) => {
+  const keys = [...new Set(make(20_000))];
+  const others = randomKeys(keys.length, LENGTH, new Random(seed));
+  for (let round = 0; round < 5; round++) {
+    const core = new Core();
+    expect(ofTexts(core, keys).mean / ofTexts(core, others).mean).toBeLessThan(1.25);
+  }
+});
