@@ -53,7 +53,6 @@ function idle(plan: Plan, text?: string): void {
   lay(itemsOf(plan), plan.live === 0 ? 0 : plan.seconds);
   showEnvironment(machine, environmentHere(facts, false), facts !== undefined);
   void shareButtons.offer(undefined);
-  controls.show(plan);
   controls.ready(plan, text);
 }
 
@@ -228,6 +227,7 @@ byId('own', HTMLButtonElement).addEventListener('click', () => {
 });
 
 const preset = planOf(location.search);
+controls.show(preset.plan);
 idle(preset.plan);
 tell(preset.problems.join(' '));
 void openFragment();
