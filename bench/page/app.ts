@@ -161,7 +161,7 @@ async function start(plan: Plan): Promise<void> {
     result || state === 'failed' ? text : `${text} Nothing was measured yet.`,
   );
   await shareButtons.offer(result);
-  enter(state);
+  if (stop === own) enter(state);
 }
 
 function showShared(result: Result): void {

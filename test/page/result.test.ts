@@ -122,7 +122,14 @@ describe('the steady load', () => {
       }),
     );
     expect(tally.ms).toBe(200);
-    expect(tally.side()).toMatchObject({ rate: 150_000, cycleNs: 200, longest: 2, stalls: 3, stalledMs: 8, pauses: [1, 2, 9] });
+    expect(tally.side()).toMatchObject({
+      rate: 150_000,
+      cycleNs: 200,
+      longest: 2,
+      stalls: 3,
+      stalledMs: 8,
+      pauses: [1, 2, 9],
+    });
     expect(tally.side().latencies).toEqual([7, 7, 7, 7, 7]);
     expect(tally.side().delays).toEqual([0, 0, 0, 0, 0]);
   });
