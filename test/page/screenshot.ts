@@ -12,7 +12,7 @@ import { buildPage } from '../../bench/page/build.ts';
 import { serveFolder } from '../../bench/page/serve.ts';
 import { Chromium, findChromium } from './chromium.ts';
 
-const QUERY = '?works=cycle-request,add-after,limiter&n=1000,100000&rounds=7&steady=100000&seconds=10';
+const QUERY = '?works=cycle-request,limiter&n=1000,100000&rounds=7&steady=100000&seconds=10';
 const WIDTH = 960;
 
 const program = findChromium();
