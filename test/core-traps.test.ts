@@ -12,6 +12,7 @@ import {
   FakeClock,
   ItemExponentialFailureRateLimiter,
   type MetricsProvider,
+  PriorityQueue,
   PrometheusProvider,
   type QueueOrder,
   RateLimitingQueue,
@@ -110,6 +111,7 @@ class World {
   readonly core: Core;
   readonly clock = new FakeClock();
   readonly provider = new PrometheusProvider();
+  readonly rankedProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
   readonly queue: DelayingQueue; // 'ready' is ready, 'held' in processing, 'last' handed out last, 'later' waits
   readonly requests: DelayingQueue<Request>;
   readonly stack: DelayingQueue;
@@ -118,6 +120,10 @@ class World {
   readonly metered: DelayingQueue;
   readonly outer: DelayingQueue;
   readonly rated: RateLimitingQueue;
+  readonly ranked: PriorityQueue; // 'low' and 'high' are ready, 'held' is in processing, 'later' waits
+  readonly rankedRequests: PriorityQueue<Request>;
+  readonly rankedMetered: PriorityQueue;
+  readonly rankedTimed: PriorityQueue;
   readonly limiter = new ItemExponentialFailureRateLimiter(5, 1_000);
   readonly requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, { key: requestKey });
   readonly draining: WorkQueue; // 'a' in processing, 'b' ready
@@ -160,6 +166,23 @@ class World {
     this.outer = new DelayingQueue({ clock, inner: new WorkQueue() });
     this.outer.addAfter('later', 5);
     this.rated = new RateLimitingQueue(undefined, { clock });
+    this.ranked = new PriorityQueue(undefined, { clock });
+    this.rankedRequests = new PriorityQueue<Request>(undefined, { clock, key: requestKey });
+    this.rankedMetered = new PriorityQueue(undefined, { clock, name: 'ranked', metricsProvider: calledMetrics });
+    const aging = { everyMs: 10 };
+    this.rankedTimed = new PriorityQueue(undefined, {
+      clock,
+      name: 'ranked',
+      metricsProvider: this.rankedProvider,
+      aging,
+    });
+    for (const each of [this.ranked, this.rankedMetered, this.rankedTimed]) {
+      each.addWithOpts({ priority: 9 }, 'held');
+      each.tryGet();
+      each.addWithOpts({ priority: 5 }, 'high');
+      each.addWithOpts({}, 'low');
+      each.addWithOpts({ after: 5 }, 'later');
+    }
     const idle = new WorkQueue();
     this.draining = new WorkQueue();
     for (const key of ['a', 'b']) this.draining.add(key);
@@ -281,6 +304,24 @@ const calls: Record<string, (world: World) => unknown> = {
   'forget of a request': (w) => w.requestLimiter.forget({ namespace: 'a', name: 'b' }),
   numRequeues: (w) => [w.limiter.when('a'), w.limiter.numRequeues('a')],
   'numRequeues of a request': (w) => w.requestLimiter.numRequeues({ namespace: 'a', name: 'b' }),
+  'new priority queue': () => new PriorityQueue(),
+  'new priority queue that ages': (w) => new PriorityQueue(undefined, { clock: w.clock, aging: { everyMs: 5 } }),
+  'add with a priority': (w) => w.ranked.addWithOpts({ priority: 3 }, 'new', 'newer'),
+  'add that raises': (w) => w.ranked.addWithOpts({ priority: 7 }, 'low'),
+  'add that raises, with metrics': (w) => w.rankedMetered.addWithOpts({ priority: 7 }, 'low'),
+  'add of a request with a priority': (w) =>
+    w.rankedRequests.addWithOpts({ priority: 3 }, { namespace: 'e', name: 'f' }),
+  'add with a limit': (w) => w.ranked.addWithOpts({ rateLimited: true }, 'new'),
+  'get with a priority': (w) => w.ranked.getWithPriority(),
+  'get with a priority that ages': (w) => w.rankedTimed.getWithPriority(),
+  'get with a priority and metrics': (w) => w.rankedMetered.getWithPriority(),
+  'len of a priority queue': (w) => w.ranked.len(),
+  'done of a priority queue': (w) => w.ranked.done('held'),
+  'shutDown of a priority queue': (w) => w.ranked.shutDown(),
+  'drain of a priority queue': (w) => w.ranked.shutDownWithDrain(),
+  'snapshot of a priority queue': (w) => w.ranked.snapshot(),
+  'dispose of a priority queue': (w) => w.ranked.dispose(),
+  'the text of the metrics of a priority queue': (w) => w.rankedProvider.text(),
   'the text of the metrics': (w) => w.provider.text(),
   'dispose of a queue': (w) => w.queue.dispose(),
   'dispose of a queue with a limiter': (w) => w.rated.dispose(),
@@ -313,7 +354,9 @@ const SILENT = new Set([
   'dispose of a queue',
   'dispose of a queue with a limiter',
   'dispose of a limiter',
+  'dispose of a priority queue',
   'the text of the metrics',
+  'the text of the metrics of a priority queue',
 ]);
 
 const reports: unknown[] = [];

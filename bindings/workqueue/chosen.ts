@@ -12,7 +12,11 @@ interface Chosen<T> {
 
 /** Hands out the item that the order pops: its slot, or NOTHING when the order is empty. */
 export function takeChosen<T>(order: QueueOrder<T>, { core, handle, keys }: Chosen<T>, now: number): number {
-  core.x.memoryPages(); // throws when disposed of or poisoned, before anything is popped
+  try {
+    core.x.memoryPages(); // throws when disposed of or poisoned, before anything is popped
+  } catch (cause) {
+    throw core.trapped(cause);
+  }
   if (order.len() === 0) return NOTHING;
   const item = order.pop();
   let slot: number;
