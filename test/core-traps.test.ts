@@ -98,6 +98,7 @@ const calledMetrics: MetricsProvider = {
   newUnfinishedWorkSecondsMetric: () => metric,
   newLongestRunningProcessorSecondsMetric: () => metric,
   newRetriesMetric: () => metric,
+  newDepthMetricWithPriority: () => metric,
 };
 
 interface Pod {
@@ -111,7 +112,6 @@ class World {
   readonly core: Core;
   readonly clock = new FakeClock();
   readonly provider = new PrometheusProvider();
-  readonly rankedProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
   readonly queue: DelayingQueue; // 'ready' is ready, 'held' in processing, 'last' handed out last, 'later' waits
   readonly requests: DelayingQueue<Request>;
   readonly stack: DelayingQueue;
@@ -120,10 +120,10 @@ class World {
   readonly metered: DelayingQueue;
   readonly outer: DelayingQueue;
   readonly rated: RateLimitingQueue;
-  readonly ranked: PriorityQueue; // 'low' and 'high' are ready, 'held' is in processing, 'later' waits
+  readonly levels = new PrometheusProvider({ flavor: 'controller-runtime' });
+  readonly ranked: PriorityQueue; // 'held' in processing, 'ready' ready, 'later' waits
+  readonly rankedMetered: PriorityQueue; // the same
   readonly rankedRequests: PriorityQueue<Request>;
-  readonly rankedMetered: PriorityQueue;
-  readonly rankedTimed: PriorityQueue;
   readonly limiter = new ItemExponentialFailureRateLimiter(5, 1_000);
   readonly requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, { key: requestKey });
   readonly draining: WorkQueue; // 'a' in processing, 'b' ready
@@ -166,23 +166,15 @@ class World {
     this.outer = new DelayingQueue({ clock, inner: new WorkQueue() });
     this.outer.addAfter('later', 5);
     this.rated = new RateLimitingQueue(undefined, { clock });
-    this.ranked = new PriorityQueue(undefined, { clock });
-    this.rankedRequests = new PriorityQueue<Request>(undefined, { clock, key: requestKey });
+    this.ranked = new PriorityQueue(undefined, { clock, name: 'ranked', metricsProvider: this.levels });
     this.rankedMetered = new PriorityQueue(undefined, { clock, name: 'ranked', metricsProvider: calledMetrics });
-    const aging = { everyMs: 10 };
-    this.rankedTimed = new PriorityQueue(undefined, {
-      clock,
-      name: 'ranked',
-      metricsProvider: this.rankedProvider,
-      aging,
-    });
-    for (const each of [this.ranked, this.rankedMetered, this.rankedTimed]) {
-      each.addWithOpts({ priority: 9 }, 'held');
+    for (const each of [this.ranked, this.rankedMetered]) {
+      each.add('held');
       each.tryGet();
-      each.addWithOpts({ priority: 5 }, 'high');
-      each.addWithOpts({}, 'low');
-      each.addWithOpts({ after: 5 }, 'later');
+      each.addWithOpts({ priority: -1 }, 'ready');
+      each.addWithOpts({ priority: 2, after: 5 }, 'later');
     }
+    this.rankedRequests = new PriorityQueue(undefined, { clock, key: requestKey });
     const idle = new WorkQueue();
     this.draining = new WorkQueue();
     for (const key of ['a', 'b']) this.draining.add(key);
@@ -296,6 +288,33 @@ const calls: Record<string, (world: World) => unknown> = {
   'time that passes': (w) => w.clock.step(5),
   'time that ends work': (w) => w.clock.step(600),
   addRateLimited: (w) => w.rated.addRateLimited('a'),
+  'new priority queue': () => new PriorityQueue(),
+  'new priority queue that ages': () => new PriorityQueue(undefined, { aging: { everyMs: 5 } }),
+  'add to a priority queue': (w) => w.ranked.add('new'),
+  addWithOpts: (w) => w.ranked.addWithOpts({ priority: 7, rateLimited: true }, 'new', 'ready'),
+  'addWithOpts with metrics': (w) => w.rankedMetered.addWithOpts({ priority: 7 }, 'new', 'ready', 'held'),
+  'addWithOpts of a request': (w) => w.rankedRequests.addWithOpts({ priority: 7 }, { namespace: 'a', name: 'b' }),
+  'addAfter to a priority queue': (w) => w.ranked.addAfter('ready', 5),
+  getWithPriority: (w) => w.ranked.getWithPriority(),
+  'getWithPriority with metrics': (w) => w.rankedMetered.getWithPriority(),
+  'done of a hidden key': (w) => {
+    w.ranked.add('held');
+    w.ranked.done('held');
+  },
+  'slots of a priority queue': (w) => {
+    w.ranked.addSlots(Int32Array.of(w.ranked.pin('new'), w.ranked.pin('ready')), 2);
+    const slots = new Int32Array(4);
+    w.ranked.doneSlots(slots, w.ranked.getSlots(slots));
+  },
+  'snapshot of a priority queue': (w) => w.ranked.snapshot(),
+  'shutDown of a priority queue': (w) => w.ranked.shutDown(),
+  'drain of a priority queue': (w) => {
+    w.waiting.push(watch(w.ranked.shutDownWithDrain()));
+    w.ranked.tryGet();
+    w.ranked.done('ready');
+  },
+  'the text of the metrics by priority': (w) => w.levels.text(),
+  'dispose of a priority queue': (w) => w.ranked.dispose(),
   'forget of a queue': (w) => w.rated.forget('a'),
   'numRequeues of a queue': (w) => w.rated.numRequeues('a'),
   when: (w) => w.limiter.when('a'),
@@ -304,24 +323,6 @@ const calls: Record<string, (world: World) => unknown> = {
   'forget of a request': (w) => w.requestLimiter.forget({ namespace: 'a', name: 'b' }),
   numRequeues: (w) => [w.limiter.when('a'), w.limiter.numRequeues('a')],
   'numRequeues of a request': (w) => w.requestLimiter.numRequeues({ namespace: 'a', name: 'b' }),
-  'new priority queue': () => new PriorityQueue(),
-  'new priority queue that ages': (w) => new PriorityQueue(undefined, { clock: w.clock, aging: { everyMs: 5 } }),
-  'add with a priority': (w) => w.ranked.addWithOpts({ priority: 3 }, 'new', 'newer'),
-  'add that raises': (w) => w.ranked.addWithOpts({ priority: 7 }, 'low'),
-  'add that raises, with metrics': (w) => w.rankedMetered.addWithOpts({ priority: 7 }, 'low'),
-  'add of a request with a priority': (w) =>
-    w.rankedRequests.addWithOpts({ priority: 3 }, { namespace: 'e', name: 'f' }),
-  'add with a limit': (w) => w.ranked.addWithOpts({ rateLimited: true }, 'new'),
-  'get with a priority': (w) => w.ranked.getWithPriority(),
-  'get with a priority that ages': (w) => w.rankedTimed.getWithPriority(),
-  'get with a priority and metrics': (w) => w.rankedMetered.getWithPriority(),
-  'len of a priority queue': (w) => w.ranked.len(),
-  'done of a priority queue': (w) => w.ranked.done('held'),
-  'shutDown of a priority queue': (w) => w.ranked.shutDown(),
-  'drain of a priority queue': (w) => w.ranked.shutDownWithDrain(),
-  'snapshot of a priority queue': (w) => w.ranked.snapshot(),
-  'dispose of a priority queue': (w) => w.ranked.dispose(),
-  'the text of the metrics of a priority queue': (w) => w.rankedProvider.text(),
   'the text of the metrics': (w) => w.provider.text(),
   'dispose of a queue': (w) => w.queue.dispose(),
   'dispose of a queue with a limiter': (w) => w.rated.dispose(),
@@ -354,9 +355,9 @@ const SILENT = new Set([
   'dispose of a queue',
   'dispose of a queue with a limiter',
   'dispose of a limiter',
-  'dispose of a priority queue',
   'the text of the metrics',
-  'the text of the metrics of a priority queue',
+  'the text of the metrics by priority',
+  'dispose of a priority queue',
 ]);
 
 const reports: unknown[] = [];

@@ -11,7 +11,7 @@ import { bucketMsOf, type SteadySide } from './result.ts';
 import { body, type Column, cell, row, rowHead, table } from './table.ts';
 
 /** Both ends of the logarithmic scales, in milliseconds. What is beyond is drawn at the end. */
-const STRIP = { from: 0.1, to: 300 };
+const STRIP = { from: 0.1, to: 1000 };
 const DOTS = { from: 0.01, to: 1000 };
 const FRAME_MS = 1000 / 60;
 

@@ -110,7 +110,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       if (!dropped) this.#retries?.inc();
       return;
     }
-    this.checkAlive();
+    this.checkOpen();
     if (this.bound !== undefined && this.refuses(this.bound, item)) return;
     const at = this.clock.now() + ms;
     let code: number;

@@ -4,7 +4,7 @@
  * - A forgotten key keeps its slot for a while, with a count of zero: most fail again, and then nothing is deleted and made anew. While
  *   more than SPARE keys plus the live ones are zero, each forget() looks at SWEEP slots in turn and gives back the zeros among them.
  *   So there are never more slots than 8/3 of the most keys that were ever live at once, and a few; each call costs O(1).
- * - When no key is live any more a large table is given back to the core as a whole.
+ * - When the last live key is forgotten, a large table is given back to the core as a whole.
  * - With `forgetAfter`, a key that has not failed for that long after the end of its last delay counts as forgotten from that moment. There is no timer:
  *   time is compared when the key is looked at, and each add() looks at EXPIRE slots in turn and gives back those whose time is over. Its
  *   slot is gone after half as many calls as there are slots, so there are at most twice as many slots as keys that fail within their time.
@@ -131,7 +131,6 @@ export class Failures<T> {
         if (this.#ends === undefined || !this.#isOver(slot)) continue;
         this.#slots.release(slot);
         this.#live--;
-        if (this.#live === 0 && this.#top > SMALL && this.#clear()) return;
       } else if (count === 0 && this.#zeros > this.#live + SPARE) {
         this.#slots.release(slot);
         this.#zeros--;

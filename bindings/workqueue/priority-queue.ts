@@ -117,7 +117,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   /** Adds an item with priority 0, without delay. */
   override add(item: T): void {
-    this.checkAlive();
+    this.checkOpen();
     if (!this.stopped && this.#put(item, 0, 0, WAIT_MODES.earliest)) this.serve();
   }
 
@@ -190,7 +190,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   /** @internal addAfter(): with priority 0. A delay for an item that is ready is ignored, whatever the mode. */
   protected override delay(item: T, ms: number, how: number): void {
-    this.checkAlive();
+    this.checkOpen();
     if (!this.stopped && this.#put(item, 0, ms, how)) this.serve();
   }
 

@@ -61,9 +61,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   protected readonly bound: Bound | undefined;
   /** @internal */
-  protected readonly gets = new Gets<T>();
+  protected readonly gets: Gets<T> = new Gets();
   /** @internal */
-  protected readonly drains = new Drains();
+  protected readonly drains: Drains = new Drains();
   /** @internal Whether the core keeps the times of each operation. */
   protected readonly timed: boolean;
 
@@ -302,6 +302,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   protected disposed(): boolean {
     return this.core === disposed;
+  }
+
+  /** @internal Throws when disposed of. Enough before a call of the core that throws by itself when poisoned: it costs no call. */
+  protected checkOpen(): void {
+    if (this.core === disposed) this.checkAlive();
   }
 
   /** @internal Throws when disposed of or poisoned. */

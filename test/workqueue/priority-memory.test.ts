@@ -1,11 +1,18 @@
 /** Priority queues where memory ends: a refused add has changed nothing, done() and the firing of delays go on, and levels do not pile up. */
-import { CapstanError, FakeClock, ItemExponentialFailureRateLimiter } from 'capstan/workqueue';
+import {
+  type AddOptions,
+  CapstanError,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  type PriorityQueue,
+} from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/core.ts';
 import { ModelPriorityQueue } from '../priority-model.ts';
 import { Random, testSeed } from '../random.ts';
 import { ModelExponential } from '../reference.ts';
-import { implementations } from './implementations.ts';
+import { expectError } from './helpers.ts';
+import { type Implementation, implementations } from './implementations.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/priority-memory.test.ts: CAPSTAN_SEED=${seed}`);
@@ -30,6 +37,59 @@ function takeAll(): { dispose(): void } {
 }
 
 afterEach(() => grow(true));
+
+/** A queue beside its model. */
+class World {
+  readonly clock = new FakeClock();
+  readonly queue: PriorityQueue;
+  readonly model = new ModelPriorityQueue(new ModelExponential(5, 160));
+
+  constructor(make: Implementation) {
+    this.queue = make.priority(undefined, { clock: this.clock, times: true });
+  }
+
+  state(): unknown {
+    return [this.queue.len(), this.queue.snapshot({ limit: 10_000 })];
+  }
+}
+
+type Act = (world: World) => void;
+
+/** Asks for a chunk and buckets more than once, blocks of long keys, room for more levels than at first, a larger heap, and for nothing. */
+const script: Act[] = [];
+const add = (options: AddOptions, ...keys: string[]): void => {
+  for (const key of keys)
+    script.push(({ queue, model }) => {
+      queue.addWithOpts(options, key);
+      model.addWithOpts(options, key);
+    });
+};
+const drainAll: Act = ({ queue, model }) => {
+  for (;;) {
+    const key = queue.tryGet();
+    let want: string | undefined;
+    if (model.next() !== undefined)
+      model.get((got) => {
+        want = got?.key;
+      });
+    if (key !== want) expect.fail(`got ${key}, expected ${want}`);
+    if (key === undefined) return;
+    queue.done(key);
+    model.done(key);
+  }
+};
+add({}, 'plain', 'x'.repeat(300));
+add({ after: 10 }, 'waits');
+for (let i = 0; i < 70; i++) add({ priority: i * 3, ...(i % 2 === 0 && { after: 5 }) }, `level-${i}`);
+for (let i = 0; i < 70; i++) add({ priority: 500 - i * 3 }, `level-${i}`);
+for (let i = 0; i < 250; i++) add({ after: 20 + i }, `later-${i}`);
+add({ after: 1, priority: 5 }, 'later-7');
+add({ priority: 1_000 }, 'later-9', 'plain');
+script.push(drainAll, ({ clock, model }) => {
+  clock.step(400);
+  model.advance(400);
+});
+script.push(drainAll);
 
 describe.each(implementations)('priority queues short of memory, $name', (make) => {
   test.each([undefined, 5])('memory refused at random moments: nothing is half changed (aging %s)', (everyMs) => {
@@ -100,6 +160,49 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
       filler.dispose();
     }
     expect(refused).toBeGreaterThan(50);
+  });
+
+  test('each block that a script asks for, refused: a typed error, nothing changed, and the rest ends as in the model', () => {
+    const blocks = script.map(() => 0);
+    for (let round = 0; round < 2; round++) {
+      const world = new World(make); // the first one also makes the idle queue of the class
+      for (const [i, act] of script.entries()) {
+        core.x.memoryGrant(1_000_000);
+        act(world);
+        blocks[i] = 1_000_000 - core.x.memoryGrant(-1);
+      }
+      world.queue.dispose();
+    }
+    let refused = 0;
+    for (const [at, count] of blocks.entries()) {
+      for (let granted = 0; granted < count; granted++) {
+        const world = new World(make);
+        for (const act of script.slice(0, at)) act(world);
+        const before = world.state();
+        core.x.memoryGrant(granted);
+        let error: unknown;
+        try {
+          (script[at] as Act)(world);
+        } catch (caught) {
+          error = caught;
+        }
+        core.x.memoryGrant(-1);
+        if (error !== undefined) {
+          expect(error).toMatchObject({ code: 'OUT_OF_MEMORY' });
+          expect(world.state(), `step ${at}, block ${granted}`).toEqual(before);
+          (script[at] as Act)(world);
+          refused++;
+        }
+        for (const act of script.slice(at + 1)) act(world);
+        world.queue.dispose();
+      }
+    }
+    expect(refused).toBeGreaterThan(15);
+    for (let granted = 0; granted < 6; granted++) {
+      core.x.memoryGrant(granted);
+      expectError(() => make.priority(), 'OUT_OF_MEMORY');
+      core.x.memoryGrant(-1);
+    }
   });
 
   test('priorities that come and go leave no memory behind, whichever way their keys took', () => {

@@ -59,6 +59,36 @@ export function limiterCases({ name, within }: Implementation): void {
       for (const key of distinctKeys) expect(strings.numRequeues(key)).toBe(0);
     });
 
+    test('reads a request anew at each call, as its owner may change it', () => {
+      const limiter = within(() => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }));
+      const request = { namespace: 'a', name: 'b' };
+      limiter.when(request);
+      request.name = 'c';
+      expect(limiter.numRequeues(request)).toBe(0);
+      expect(limiter.when(request)).toBe(1);
+      request.namespace = 'b';
+      expect(limiter.numRequeues(request)).toBe(0);
+      limiter.forget(request);
+      request.namespace = 'a';
+      expect(limiter.numRequeues(request)).toBe(1);
+    });
+
+    test('a key function that throws is a typed error, and the counts of others stay', () => {
+      const cause = new Error('no key');
+      const key = ({ id }: { id: string }): string => {
+        if (id === '') throw cause;
+        return id;
+      };
+      const limiter = within(() => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 1e6, { key }));
+      limiter.when({ id: 'a' });
+      for (const call of [limiter.when, limiter.numRequeues, limiter.forget]) {
+        expect(expectError(() => call.call(limiter, { id: '' }), 'INVALID_ARGUMENT').cause).toBe(cause);
+      }
+      expect(limiter.numRequeues({ id: 'a' })).toBe(1);
+      limiter.forget({ id: 'a' });
+      expectError(() => limiter.forget({ id: '' }), 'INVALID_ARGUMENT'); // also while nothing is counted
+    });
+
     test('keeps no item, counted or forgotten', async () => {
       const limiter = within(
         () => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 10, { key: ({ id }) => id }),
@@ -91,6 +121,90 @@ export function limiterCases({ name, within }: Implementation): void {
       expectError(() => objects.when({}), 'INVALID_ARGUMENT', /string/);
       const badKey = () => within(() => new ItemExponentialFailureRateLimiter(5, 10, { key: wrong('id') }));
       expectError(badKey, 'INVALID_ARGUMENT', /key/);
+    });
+  });
+
+  describe(`forgetAfter (${name})`, () => {
+    const make = (clock: FakeClock, forgetAfter?: number) =>
+      within(() => new ItemExponentialFailureRateLimiter(5, 1_000, { clock, forgetAfter }));
+
+    test('failures are kept until that long after the end of the last delay, and not from then on', () => {
+      const clock = new FakeClock(50);
+      const limiter = make(clock, 100);
+      expect(many(limiter, 'a', 3)).toEqual([5, 10, 20]);
+      clock.step(119.5);
+      expect(limiter.numRequeues('a')).toBe(3);
+      clock.step(0.5);
+      expect(limiter.numRequeues('a')).toBe(0);
+      expect(limiter.when('a')).toBe(5);
+      expect(limiter.numRequeues('a')).toBe(1);
+    });
+
+    test('each failure begins the time anew', () => {
+      const clock = new FakeClock();
+      const limiter = make(clock, 100);
+      const delays: number[] = [];
+      for (let i = 0; i < 5; i++) {
+        delays.push(limiter.when('a'));
+        clock.step(100);
+      }
+      expect(delays).toEqual([5, 10, 20, 40, 80]);
+    });
+
+    test('is off by default, and Infinity is off', () => {
+      for (const forgetAfter of [undefined, Number.POSITIVE_INFINITY]) {
+        const clock = new FakeClock();
+        const limiter = make(clock, forgetAfter);
+        limiter.when('a');
+        clock.step(1e12);
+        expect(limiter.when('a')).toBe(10);
+      }
+    });
+
+    test('an endless delay never ends, so its failures are kept', () => {
+      const clock = new FakeClock();
+      const limiter = within(
+        () =>
+          new ItemExponentialFailureRateLimiter(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, {
+            clock,
+            forgetAfter: 1,
+          }),
+      );
+      limiter.when('a');
+      clock.step(1e12);
+      expect(limiter.numRequeues('a')).toBe(1);
+    });
+
+    test('holds for fast and slow, and for the default limiters, and sets no timer', () => {
+      const clock = new FakeClock();
+      const limiters = within(() => [
+        new ItemFastSlowRateLimiter(5, 50, 1, { clock, forgetAfter: 100 }),
+        defaultControllerRateLimiter({ clock, forgetAfter: 100 }),
+        defaultItemBasedRateLimiter({ clock, forgetAfter: 100 }),
+      ]);
+      for (const limiter of limiters) many(limiter, 'a', 2);
+      expect(clock.timers()).toBe(0);
+      clock.step(99);
+      expect(limiters.map((limiter) => limiter.numRequeues('a'))).toEqual([2, 2, 2]);
+      clock.step(51);
+      expect(limiters.map((limiter) => limiter.numRequeues('a'))).toEqual([0, 0, 0]);
+    });
+
+    test.each([Number.NaN, -1, '5', null])('%s is a typed error', (forgetAfter) => {
+      expectError(() => make(new FakeClock(), wrong(forgetAfter)), 'INVALID_ARGUMENT', /forgetAfter/);
+    });
+
+    test('a clock that tells no time is a typed error, and nothing is counted', () => {
+      const clock = new FakeClock();
+      const limiter = make(clock, 100);
+      limiter.when('a');
+      const { now } = clock;
+      for (const time of [Number.NaN, undefined, 1n]) {
+        clock.now = () => wrong(time);
+        expectError(() => limiter.when('a'), 'INVALID_ARGUMENT', /clock\.now/);
+      }
+      clock.now = now;
+      expect(limiter.numRequeues('a')).toBe(1);
     });
   });
 

@@ -1,0 +1,230 @@
+/**
+ * bindings/workqueue/failures.ts and item-slots.ts: random calls against a model, in orders that make the guesses hold and fail, and the bounds
+ * that the comments state.
+ */
+import { FakeClock, ItemExponentialFailureRateLimiter, requestKey } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sharedCore } from '../../bindings/core.ts';
+import { type KeyFunction, type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+import { Failures } from '../../bindings/workqueue/failures.ts';
+import { ItemSlots, NEW } from '../../bindings/workqueue/item-slots.ts';
+import { Random, testSeed } from '../random.ts';
+import { expectError } from './helpers.ts';
+
+const FORGET_AFTER = 500;
+
+interface Kind {
+  readonly name: string;
+  readonly key?: KeyFunction<unknown>;
+  make(id: number): unknown;
+}
+
+const kept: string[] = [];
+const keptText = (id: number): string => {
+  kept[id] ??= `namespace-${id % 7}/name-of-some-length-${id}`;
+  return kept[id] as string;
+};
+
+const kinds: readonly Kind[] = [
+  { name: 'the same string objects', make: keptText },
+  { name: 'strings that are joined at each use', make: (id) => `namespace-${id % 7}/name-of-some-length-${id}` },
+  {
+    name: 'requests',
+    key: requestKey as KeyFunction<unknown>,
+    make: (id) => ({ namespace: 'n'.repeat(id % 3), name: `${'n'.repeat(2 - (id % 3))}${id >> 2}` }), // many are equal when joined
+  },
+  {
+    name: 'objects with a key function',
+    key: (item) => `object-number-${(item as { id: number }).id}`,
+    make: (id) => ({ id }),
+  },
+];
+
+/** What a limiter of 1 ms doubling to 64 ms should answer. */
+class Model {
+  readonly #counts = new Map<string, { count: number; end: number }>();
+  readonly #pruned: boolean;
+
+  constructor(pruned: boolean) {
+    this.#pruned = pruned;
+  }
+
+  #failures(key: string, now: number): number {
+    const known = this.#counts.get(key);
+    return known === undefined || (this.#pruned && now >= known.end) ? 0 : known.count;
+  }
+
+  when(key: string, now: number): number {
+    const failures = this.#failures(key, now);
+    const delay = Math.min(2 ** failures, 64);
+    this.#counts.set(key, { count: failures + 1, end: now + delay + FORGET_AFTER });
+    return delay;
+  }
+
+  forget(key: string): void {
+    this.#counts.delete(key);
+  }
+
+  numRequeues(key: string, now: number): number {
+    return this.#failures(key, now);
+  }
+}
+
+const modes: readonly KeyMode[] = ['wasm', 'js'];
+
+describe.each(modes)('keys by %s', (mode) => {
+  beforeEach(() => setKeyMode(mode));
+  afterEach(() => setKeyMode(undefined));
+
+  describe.each(kinds)('random calls with $name', ({ name, key, make }) => {
+    test.each([false, true])('agree with the model, pruned: %s', (pruned) => {
+      const seed = testSeed();
+      console.log(`failures of ${name}, ${mode}, pruned ${pruned}: CAPSTAN_SEED=${seed}`);
+      const random = new Random(seed);
+      for (let life = 0; life < 4; life++) {
+        const clock = new FakeClock();
+        const forgetAfter = pruned ? FORGET_AFTER : undefined;
+        const limiter = new ItemExponentialFailureRateLimiter<unknown>(1, 64, { key, clock, forgetAfter });
+        const model = new Model(pruned);
+        const keys = random.pick([3, 60, 3_000]);
+        let order = Array.from({ length: keys }, (_, id) => id);
+        for (let wave = 0; wave < 30; wave++) {
+          if (random.chance(0.3)) order = order.map(() => random.int(keys)); // some twice, some not at all
+          if (random.chance(0.3)) clock.step(random.int(FORGET_AFTER * 2));
+          const forgotten = random.pick([0, 0.1, 0.9]);
+          for (const id of order.slice(0, 1 + random.int(600))) {
+            const item = make(id);
+            const text = key === undefined ? (item as string) : JSON.stringify(item);
+            const now = clock.now();
+            const one = random.chance(0.9) ? [text, item] : otherOf(random.int(keys), make, key);
+            expect(limiter.when(item)).toBe(model.when(text, now));
+            expect(limiter.numRequeues(one[1])).toBe(model.numRequeues(one[0] as string, now));
+            if (!random.chance(forgotten)) continue;
+            limiter.forget(one[1]);
+            model.forget(one[0] as string);
+            expect(limiter.numRequeues(one[1])).toBe(0);
+          }
+        }
+        limiter.dispose();
+      }
+    });
+  });
+
+  test("a slot that was given back is no longer its key's, though it was named last and would be guessed", () => {
+    const slots = new ItemSlots<string>(sharedCore(), undefined);
+    const [a, b] = ['a', 'b'].map((key) => {
+      const slot = slots.intern(key);
+      slots.remember(slot);
+      return slot;
+    });
+    for (let wave = 0; wave < 3; wave++) expect(['a', 'b'].map((key) => slots.intern(key))).toEqual([a, b]);
+    slots.release(b as number);
+    expect(slots.find('b')).toBe(-1);
+    expect(slots.find('a')).toBe(a);
+    expect(slots.intern('c')).toBe(b);
+    expect(slots.value(b as number)).toBe(NEW);
+    slots.intern('a');
+    expect(slots.intern('b')).not.toBe(b);
+    slots.dispose();
+  });
+
+  test('forgotten keys are given back: never more slots than 8/3 of the most live keys, and a few', () => {
+    const seed = testSeed();
+    console.log(`slots of failures, ${mode}: CAPSTAN_SEED=${seed}`);
+    const random = new Random(seed);
+    const failures = new Failures<string>({ key: undefined, forgetAfter: undefined, clock: new FakeClock() });
+    const live: string[] = [];
+    let most = 0;
+    let largest = 0;
+    let next = 0;
+    for (let round = 0; round < 40; round++) {
+      const target = random.pick([0, 10, 1_000, 2_000]);
+      for (let i = 0; i < 4_000; i++) {
+        if (live.length < target || live.length === 0) {
+          live.push(`key-${next++}`);
+          failures.add(live.at(-1) as string);
+        } else failures.forget(live.splice(random.int(live.length), 1)[0] as string);
+        most = Math.max(most, live.length);
+        largest = Math.max(largest, failures.size);
+      }
+      for (const key of live) expect(failures.count(key)).toBe(1);
+    }
+    expect(largest).toBeGreaterThan(most);
+    expect(largest).toBeLessThanOrEqual((8 * most + 4 * 64) / 3 + 1);
+    failures.dispose();
+  });
+
+  test('with forgetAfter, keys that nobody forgets take at most twice the slots of those that failed lately', () => {
+    const clock = new FakeClock();
+    const failures = new Failures<string>({ key: undefined, forgetAfter: 1_000, clock });
+    let largest = 0;
+    for (let i = 0; i < 20_000; i++) {
+      failures.add(`key-${i}`);
+      failures.waits(5);
+      clock.step(1);
+      largest = Math.max(largest, failures.size);
+    }
+    expect(largest).toBeGreaterThan(1_005);
+    expect(largest).toBeLessThanOrEqual(2 * 1_005 + 2);
+    expect(failures.count('key-19999')).toBe(1);
+    expect(failures.count('key-18000')).toBe(0);
+    failures.dispose();
+  });
+
+  test('a large table is given back when its last key is forgotten, and the limiter goes on', () => {
+    const core = sharedCore();
+    const limiters: Failures<string>[] = [];
+    const oneMore = (): number => {
+      const failures = new Failures<string>({ key: undefined, forgetAfter: undefined, clock: new FakeClock() });
+      for (let i = 0; i < 5_000; i++) failures.add(`key-${i}`);
+      for (let i = 0; i < 5_000; i++) failures.forget(`key-${i}`);
+      expect(failures.size).toBe(0);
+      expect([failures.count('key-17'), failures.add('key-17'), failures.add('key-17')]).toEqual([0, 0, 1]);
+      limiters.push(failures);
+      return core.x.memoryPages();
+    };
+    const pages = oneMore();
+    for (let i = 0; i < 5; i++) expect(oneMore()).toBeLessThanOrEqual(pages + 5); // small tables; large ones take 7 each
+    for (const failures of limiters) failures.dispose();
+  });
+
+  test('with forgetAfter, the keys of a storm are gone after half as many calls for another key', () => {
+    const clock = new FakeClock();
+    const failures = new Failures<string>({ key: undefined, forgetAfter: 100, clock });
+    for (let i = 0; i < 5_000; i++) {
+      failures.add(`key-${i}`);
+      failures.waits(1);
+    }
+    clock.step(1_000);
+    for (let i = 0; i <= 2_500; i++) {
+      failures.add('other');
+      failures.waits(1);
+    }
+    expect(failures.size).toBe(1);
+    expect([failures.count('key-17'), failures.count('other')]).toEqual([0, 2_501]);
+    failures.dispose();
+  });
+
+  // A guess needs no call into the core, so a limiter went on answering after the instance was given up.
+  test('a poisoned or disposed limiter answers nothing, not even what it could guess', () => {
+    const [poisoned, disposed] = [1, 2].map(() => new ItemExponentialFailureRateLimiter(1, 64));
+    for (const limiter of [poisoned, disposed]) for (let i = 0; i < 4; i++) limiter?.when('a');
+    disposed?.dispose();
+    sharedCore().trapped(new WebAssembly.RuntimeError('unreachable'));
+    for (const [limiter, code] of [
+      [poisoned, 'POISONED'],
+      [disposed, 'DISPOSED'],
+    ] as const) {
+      expectError(() => limiter?.when('a'), code);
+      expectError(() => limiter?.numRequeues('a'), code);
+      expectError(() => limiter?.forget('a'), code);
+      expectError(() => limiter?.forget('never failed'), code);
+      limiter?.dispose();
+    }
+  });
+});
+
+function otherOf(id: number, make: Kind['make'], key: Kind['key']): [string, unknown] {
+  const item = make(id);
+  return [key === undefined ? (item as string) : JSON.stringify(item), item];
+}
