@@ -169,7 +169,6 @@ function isNeeded(level: usize): bool {
 }
 
 /** Whether a key comes before another of its level: by its number; where priorities age, by when it became ready, then by its number. */
-@inline
 function comesFirst(queue: usize, levels: usize, slot: u32, other: u32): bool {
   if (load<f64>(levels, N_EVERY) != 0) {
     const at = load<f64>(timesOf(queue, slot), M_ADDED);
@@ -207,7 +206,6 @@ function enterFromHead(queue: usize, levels: usize, level: usize, slot: u32): vo
 }
 
 /** `before` is a slot + 1, 0 for the front. */
-@inline
 function linkAfter(queue: usize, level: usize, slot: u32, before: u32): void {
   const record = recordOf(queue, slot);
   const after = before == 0 ? load<u32>(level, L_HEAD) : load<u32>(recordOf(queue, before - 1), R_LINK);
@@ -235,7 +233,6 @@ export function leaveLine(queue: usize, level: usize, slot: u32): void {
 }
 
 /** The next key of a level, slot + 1; 0: its line is empty. */
-@inline
 export function firstOf(queue: usize, levels: usize, level: usize): u32 {
   const head = load<u32>(level, L_HEAD);
   return load<u32>(level, L_TREE) == 0 ? head : earlierOf(queue, levels, level, head);
@@ -264,13 +261,11 @@ function aboveOf(queue: usize, node: u32): u32 {
   return load<u32>(keyOf(queue, node - 1), K_PARENT);
 }
 
-@inline
 function setLeft(queue: usize, node: u32, child: u32): void {
   store<u32>(recordOf(queue, node - 1), child, R_LINK);
   if (child != 0) store<u32>(keyOf(queue, child - 1), node, K_PARENT);
 }
 
-@inline
 function setRight(queue: usize, node: u32, child: u32): void {
   store<u32>(timesOf(queue, node - 1), child, M_PREVIOUS);
   if (child != 0) store<u32>(keyOf(queue, child - 1), node, K_PARENT);

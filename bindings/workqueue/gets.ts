@@ -33,14 +33,15 @@ export class Gets<T> {
     });
   }
 
-  /** Hands out what is ready. */
-  serve(queue: { tryGet(): T | undefined }): void {
+  /** Hands out what is ready. What `taken` calls may come back here: the item has its owner by then, and is not handed out again. */
+  serve(queue: { take(): T | undefined; taken(): void }): void {
     for (const waiter of this.#waiters) {
-      const item = queue.tryGet();
+      const item = queue.take();
       if (item === undefined) return;
       this.#waiters.delete(waiter);
       waiter.resolve(item);
       waiter.stopListening();
+      queue.taken();
     }
   }
 

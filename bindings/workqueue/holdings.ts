@@ -33,6 +33,13 @@ export function hold(owner: object, holding: Holding): void {
   abandoned.register(owner, holding, owner);
 }
 
+/** The table of a queue, who is told when its instance is poisoned. */
+export function holdQueue(queue: Resident, core: Core, handle: number): Holding {
+  const holding: Holding = { core, handle, free: 'queueFree', resident: new WeakRef(queue) };
+  hold(queue, holding);
+  return holding;
+}
+
 /** Gives it back at once. */
 export function giveBack(owner: object, holding: Holding): void {
   abandoned.unregister(owner);

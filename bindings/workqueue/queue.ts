@@ -17,7 +17,6 @@ import {
   DONE_REQUEUED,
   DONE_UNKNOWN,
   NOTHING,
-  type Resident,
   SLOT_FLAG,
   STATE_BUSY,
   STATE_PROCESSING,
@@ -31,7 +30,7 @@ import { aborted, signalProblem } from './checks.ts';
 import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
 import { Gets } from './gets.ts';
-import { type CoreOfQueue, disposed, giveBack, type Holding, hold } from './holdings.ts';
+import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
 import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -95,22 +94,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     }
     if (this.handle === 0) throw core.outOfMemory();
     this.keys = keyTable(core, this.handle, this.keyFunction);
-    this.#held = {
-      core,
-      handle: this.handle,
-      free: 'queueFree',
-      resident: new WeakRef<Resident>(this),
-      meter: undefined,
-    };
-    hold(this, this.#held);
-    if (metered)
-      this.meter = meterFor(metricsProvider, {
-        name,
-        core,
-        handle: this.handle,
-        clock: this.clock,
-        hasLevels: this.hasLevels,
-      });
+    const { handle, hasLevels } = this;
+    this.#held = holdQueue(this, core, handle);
+    if (metered) this.meter = meterFor(metricsProvider, { name, core, handle, clock: this.clock, hasLevels });
     this.#held.meter = this.meter;
   }
 
@@ -196,17 +182,26 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return this.inner.tryGet();
     }
+    const item = this.take();
+    if (item !== undefined) this.taken();
+    return item;
+  }
+
+  /** @internal tryGet() up to the metrics. */
+  take(): T | undefined {
     const now = this.now();
-    const slot =
-      this.order === undefined
-        ? this.#takeFirst(now)
-        : takeChosen(this.order, { core: this.core, handle: this.handle, keys: this.keys }, now);
+    const { core, handle, keys, order } = this;
+    const slot = order === undefined ? this.#takeFirst(now) : takeChosen(order, { core, handle, keys }, now);
     if (slot < 0) return undefined;
     const item = this.items[slot] as T;
     this.#lastItem = item;
     this.#lastSlot = slot;
-    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait(), this.core.x.priorityTaken());
     return item;
+  }
+
+  /** @internal Tells the metrics of the item taken last. They are a user's and may call back, so whoever waits for the item has it by then. */
+  taken(): void {
+    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait(), this.core.x.priorityTaken());
   }
 
   /** Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not being processed: no effect. */

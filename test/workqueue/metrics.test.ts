@@ -60,6 +60,31 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     expect(clock.timers()).toBe(0);
   });
 
+  // Two gets waited, a metric of the first key handed out added a second one: the second key went to the first get as well, and
+  // the first key, in processing for ever, to nobody.
+  test.each(['rateLimiting', 'priority'] as const)(
+    'a metric that adds, or ends the queue, while a key is handed out to who waits: no key is lost (%s)',
+    async (kind) => {
+      for (const act of ['add', 'shutDown'] as const) {
+        const provider = new RecordingProvider();
+        let calls = 0;
+        provider.newLatencyMetric = () => ({
+          observe: () => {
+            if (calls++ > 0) return;
+            if (act === 'add') queue.add('b');
+            else queue.shutDown();
+          },
+        });
+        const queue = make[kind]<string>(undefined, { name: 'q', metricsProvider: provider, clock: new FakeClock() });
+        const gets = [queue.get(), queue.get(), queue.get()];
+        queue.add('a');
+        if (act === 'add') queue.add('c');
+        const got = (await Promise.all(gets)).map(({ item }) => item);
+        expect(got).toEqual(act === 'add' ? ['a', 'b', 'c'] : ['a', undefined, undefined]);
+      }
+    },
+  );
+
   test('without a name there are no metrics', () => {
     const provider = new RecordingProvider();
     const queue = make.queue({ metricsProvider: provider, clock: new FakeClock() });

@@ -242,8 +242,8 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     };
     // What is handed out has the priority of that moment: it is noted when a depth is told, before the get resumes.
     const expected = new Map<string, number>();
-    const next = queue.tryGet.bind(queue);
-    queue.tryGet = () => {
+    const next = queue.take.bind(queue);
+    queue.take = () => {
       const item = next();
       if (item !== undefined) {
         expected.set(item, inQueue.get(item) as number);
