@@ -201,7 +201,7 @@ const BARE: ReadonlySet<string> = new Set<keyof CoreExports>([
 
 type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
 
-/** The exports of an instance, all but the bare ones guarded. None takes more than five arguments; Wasm ignores what is too much. */
+/** The exports of an instance, all but the bare ones guarded. None of these takes more than five arguments; Wasm ignores what is too much. */
 function guarded(core: Core, exports: WebAssembly.Exports): CoreExports {
   const x: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(exports)) {
