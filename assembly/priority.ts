@@ -284,17 +284,19 @@ export function priorityOf(queue: usize, slot: u32): i32 {
 
 /**
  * How many levels there are, lowest first, for the calls below. Looks for the oldest ready key of each: keys whose priority was raised stand
- * behind younger ones, so all are looked at, in the order of memory (1.9 ms for 10^6).
+ * behind younger ones, so all are looked at, in the order of memory (7.5 ms for 10^6).
  */
 export function levelsSurvey(queue: usize): u32 {
   const levels = levelsOf(queue);
   const levelCount = load<u32>(levels, N_COUNT);
   for (let i: u32 = 0; i < levelCount; i++) store<f64>(levelAt(levels, i), Infinity, L_OLDEST);
   const slots = load<u32>(queue, T_SLOTS);
+  let level = levelAt(levels, 0);
   for (let slot: u32 = 0; slot < slots; slot++) {
     if ((load<u32>(recordOf(queue, slot), R_META) & DIRTY) == 0) continue;
     const times = timesOf(queue, slot);
-    const level = levelOf(levels, load<i32>(times, M_PRIORITY));
+    const priority = load<i32>(times, M_PRIORITY);
+    if (priority != load<i32>(level, L_PRIORITY)) level = levelOf(levels, priority);
     store<f64>(level, min(load<f64>(level, L_OLDEST), load<f64>(times, M_ADDED)), L_OLDEST);
   }
   return levelCount;

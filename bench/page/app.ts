@@ -53,7 +53,6 @@ function idle(plan: Plan, text?: string): void {
   lay(itemsOf(plan), plan.live === 0 ? 0 : plan.seconds);
   showEnvironment(machine, environmentHere(facts, false), facts !== undefined);
   void shareButtons.offer(undefined);
-  controls.show(plan);
   controls.ready(plan, text);
 }
 
@@ -162,7 +161,7 @@ async function start(plan: Plan): Promise<void> {
     result || state === 'failed' ? text : `${text} Nothing was measured yet.`,
   );
   await shareButtons.offer(result);
-  enter(state);
+  if (stop === own) enter(state);
 }
 
 function showShared(result: Result): void {
@@ -228,6 +227,7 @@ byId('own', HTMLButtonElement).addEventListener('click', () => {
 });
 
 const preset = planOf(location.search);
+controls.show(preset.plan);
 idle(preset.plan);
 tell(preset.problems.join(' '));
 void openFragment();

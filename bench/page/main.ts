@@ -36,6 +36,11 @@ console.log(
   'built build/page/: static files that any server can host, at any path (not file://: browsers run no workers from there)',
 );
 if (!options.buildOnly) {
-  const { url } = await serveFolder(folder, { port: options.port });
-  console.log(`open ${url}`);
+  try {
+    const { url } = await serveFolder(folder, { port: options.port });
+    console.log(`open ${url}`);
+  } catch (error) {
+    console.error(`it cannot be served: ${error instanceof Error ? error.message : error}`);
+    process.exit(1);
+  }
 }

@@ -43,6 +43,8 @@ export interface SteadySlice {
   latencies: Float64Array;
   /** The longest gap between two turns of the event loop, for each bucket of BUCKET_MS that is complete. */
   pauses: Float64Array;
+  /** The longest gap of all, also of the bucket that is not complete. */
+  longest: number;
   /** Gaps above STALL_MS: how many, and their time in all. */
   stalls: number;
   stalledMs: number;

@@ -50,7 +50,7 @@ function steadyLines({ live, rate, seconds, capstan, naive }: Steady): string[] 
       line(`latency, ${name}`, capstan.latencies[i] ?? 0, naive.latencies[i] ?? 0, showMs),
     ),
     line('event-loop delay, p99.9', capstan.delays[3] ?? 0, naive.delays[3] ?? 0, showMs),
-    line('longest pause', Math.max(0, ...capstan.pauses), Math.max(0, ...naive.pauses), showMs),
+    line('longest pause', capstan.longest, naive.longest, showMs),
     line('stalls above 1 ms', capstan.stalls, naive.stalls, String),
     line('time in them', capstan.stalledMs, naive.stalledMs, showMs),
     line('mean cycle', capstan.cycleNs, naive.cycleNs, showNs),

@@ -30,9 +30,11 @@ export interface SteadySide {
   latencies: number[];
   /** The delay of the event loop at the same percentiles: what a message had to wait that came in at a whole millisecond. */
   delays: number[];
+  /** The longest gap between two turns of the event loop. */
+  longest: number;
   stalls: number;
   stalledMs: number;
-  /** The longest gap between two turns of the event loop, for each bucketMsOf(seconds). */
+  /** The longest gap in each bucketMsOf(seconds). */
   pauses: number[];
 }
 
@@ -131,6 +133,7 @@ export class SteadyTally {
   readonly #waits: number[] = [];
   readonly #latencies: number[] = [];
   readonly #pauses: number[] = [];
+  #longest = 0;
   #stalls = 0;
   #stalledMs = 0;
   #busyMs = 0;
@@ -153,6 +156,7 @@ export class SteadyTally {
     this.#waits.push(...slice.waits);
     this.#latencies.push(...slice.latencies);
     this.#pauses.push(...slice.pauses);
+    this.#longest = Math.max(this.#longest, slice.longest);
     this.#stalls += slice.stalls;
     this.#stalledMs += slice.stalledMs;
     this.#busyMs += slice.busyMs;
@@ -165,6 +169,7 @@ export class SteadyTally {
       cycleNs: this.#cycles > 0 ? (this.#busyMs * 1e6) / this.#cycles : 0,
       latencies: percentiles(this.#latencies),
       delays: percentiles(this.#waits),
+      longest: this.#longest,
       stalls: this.#stalls,
       stalledMs: this.#stalledMs,
       pauses: thin(this.#pauses, this.#group),

@@ -61,6 +61,7 @@ function packSide(side: SteadySide): unknown[] {
     short(side.cycleNs),
     side.latencies.map(short),
     side.delays.map(short),
+    short(side.longest),
     side.stalls,
     short(side.stalledMs),
     encodePauses(side.pauses),
@@ -135,7 +136,11 @@ function unpackRow(value: unknown): Row {
 }
 
 function unpackSide(value: unknown): SteadySide {
-  const [rate, cycleNs, latencies, delays, stalls, stalledMs, pauses] = aList('a side of the steady load', value, 7);
+  const [rate, cycleNs, latencies, delays, longest, stalls, stalledMs, pauses] = aList(
+    'a side of the steady load',
+    value,
+    8,
+  );
   const times = (what: string, list: unknown): number[] =>
     aList(what, list, PERCENTILES.length).map((each) => aNumber(what, each, 0, 1e7));
   return {
@@ -143,6 +148,7 @@ function unpackSide(value: unknown): SteadySide {
     cycleNs: aNumber('a cycle', cycleNs, 0, 1e12),
     latencies: times('latencies', latencies),
     delays: times('delays', delays),
+    longest: aNumber('a pause', longest, 0, 1e7),
     stalls: aCount('stalls', stalls, 0, 1e9),
     stalledMs: aNumber('stalled time', stalledMs, 0, 1e9),
     pauses: decodePauses(pauses),

@@ -25,7 +25,6 @@ const placeOf = (ms: number, { from, to }: Scale): number =>
   Math.max(0, Math.min(100, (Math.log(Math.max(ms, 1e-9) / from) / Math.log(to / from)) * 100));
 
 const percent = (value: number): string => `${value.toFixed(2)}%`;
-const longestOf = (side: SteadySide): number => Math.max(0, ...side.pauses);
 
 interface Line {
   name: string;
@@ -39,7 +38,7 @@ const LINES: readonly Line[] = [
     (name, i): Line => ({ name: `Latency, ${name}`, value: (side) => side.latencies[i] ?? 0, kind: 'time' }),
   ),
   { name: 'Event-loop delay, p99.9', value: (side) => side.delays[3] ?? 0, kind: 'time' },
-  { name: 'Longest pause', value: longestOf, kind: 'time' },
+  { name: 'Longest pause', value: (side) => side.longest, kind: 'time' },
   { name: `Pauses over ${STALL_MS} ms`, value: (side) => side.stalls, kind: 'count' },
   { name: 'Time in them', value: (side) => side.stalledMs, kind: 'total' },
   { name: 'Mean time of a cycle', value: (side) => side.cycleNs, kind: 'cycle' },
@@ -194,7 +193,7 @@ export class SteadyChart {
     note.textContent =
       side.pauses.length === 0
         ? '–'
-        : `longest ${showMs(longestOf(side))}; ${side.stalls.toLocaleString('en')} over ${STALL_MS} ms`;
+        : `longest ${showMs(side.longest)}; ${side.stalls.toLocaleString('en')} over ${STALL_MS} ms`;
   }
 }
 

@@ -22,6 +22,7 @@ class Slice {
   readonly #waits: number[] = [];
   readonly #latencies: number[] = [];
   readonly #pauses: number[] = [];
+  #longest = 0;
   #stalls = 0;
   #stalledMs = 0;
   #busyMs = 0;
@@ -35,6 +36,7 @@ class Slice {
   }
 
   gap(ms: number): void {
+    this.#longest = Math.max(this.#longest, ms);
     if (ms <= STALL_MS) return;
     this.#stalls++;
     this.#stalledMs += ms;
@@ -50,13 +52,14 @@ class Slice {
       waits: Float64Array.from(this.#waits),
       latencies: Float64Array.from(this.#latencies),
       pauses: Float64Array.from(this.#pauses),
+      longest: this.#longest,
       stalls: this.#stalls,
       stalledMs: this.#stalledMs,
       busyMs: this.#busyMs,
       cycles: this.#cycles,
     };
     this.#waits.length = this.#latencies.length = this.#pauses.length = 0;
-    this.#stalls = this.#stalledMs = this.#busyMs = this.#cycles = 0;
+    this.#longest = this.#stalls = this.#stalledMs = this.#busyMs = this.#cycles = 0;
     return slice;
   }
 }

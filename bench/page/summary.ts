@@ -37,10 +37,7 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
         ];
   if (steady === undefined) all.push({ title: 'Longest pause', figure: '–', note: 'steady load: not measured yet' });
   else {
-    const [ours, theirs] = [steady.capstan, steady.naive].map((side) => Math.max(0, ...side.pauses)) as [
-      number,
-      number,
-    ];
+    const [ours, theirs] = [steady.capstan.longest, steady.naive.longest];
     all.push({
       title: 'Longest pause',
       figure: showMs(ours),

@@ -124,6 +124,7 @@ function titleOf({ name, what, unit }: Work): HTMLElement {
     'th',
     { class: 'work', scope: 'rowgroup', role: 'rowheader', colspan: 5 },
     html('b', { class: 'work-name' }, name),
+    ' ',
     text,
   );
   return row('work-head', head);

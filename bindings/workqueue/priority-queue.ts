@@ -89,8 +89,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     requireNumber('after', after);
     if (typeof rateLimited !== 'boolean') throw invalid('rateLimited', 'a boolean', rateLimited);
     if (!isPriority(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
-    this.checkAlive();
-    if (this.stopped) return;
+    if (this.#isStopped()) return;
     if (items.length > 1) for (const item of items) this.#check(item);
     const errors: unknown[] = [];
     let ready = false;
@@ -111,8 +110,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   /** Adds an item with priority 0, without delay. */
   override add(item: T): void {
-    this.checkOpen();
-    if (!this.stopped && this.#put(item, 0, 0, WAIT_MODES.earliest)) this.serve();
+    if (!this.#isStopped() && this.#put(item, 0, 0, WAIT_MODES.earliest)) this.serve();
   }
 
   /** Adds an item with priority 0 when the limiter says so. */
@@ -185,8 +183,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   /** @internal addAfter(): with priority 0. A delay for an item that is ready is ignored, whatever the mode. */
   protected override delay(item: T, ms: number, how: number): void {
-    this.checkOpen();
-    if (!this.stopped && this.#put(item, 0, ms, how)) this.serve();
+    if (!this.#isStopped() && this.#put(item, 0, ms, how)) this.serve();
   }
 
   /** @internal */
@@ -203,6 +200,12 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     if (ready) this.serve();
   }
 
+  /** Throws when disposed of: then it is stopped, too. */
+  #isStopped(): boolean {
+    if (this.stopped) this.checkAlive();
+    return this.stopped;
+  }
+
   /** Of user code only key functions run here: they are given what they will be given again. */
   #check(item: T): void {
     try {
@@ -215,10 +218,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   /** Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may have ended the queue when they return. */
   #put(item: T, priority: number, wait: number, how: number): boolean {
     const now = wait > 0 ? this.clock.now() : this.now();
-    if (this.stopped) {
-      this.checkAlive();
-      return false;
-    }
+    if (this.#isStopped()) return false;
     if (this.bound !== undefined && this.refuses(this.bound, item)) return false;
     let code: number;
     try {

@@ -100,6 +100,7 @@ describe('the steady load', () => {
     waits: new Float64Array(),
     latencies: new Float64Array(),
     pauses: new Float64Array(),
+    longest: 0,
     stalls: 0,
     stalledMs: 0,
     busyMs: 0,
@@ -109,7 +110,7 @@ describe('the steady load', () => {
 
   it('adds its slices up, also the rate that was held', () => {
     const tally = new SteadyTally(10);
-    tally.add(slice({ cycles: 20_000, busyMs: 4, stalls: 1, stalledMs: 3, pauses: Float64Array.of(1, 2) }));
+    tally.add(slice({ cycles: 20_000, busyMs: 4, longest: 2, stalls: 1, stalledMs: 3, pauses: Float64Array.of(1, 2) }));
     tally.add(
       slice({
         cycles: 10_000,
@@ -121,7 +122,14 @@ describe('the steady load', () => {
       }),
     );
     expect(tally.ms).toBe(200);
-    expect(tally.side()).toMatchObject({ rate: 150_000, cycleNs: 200, stalls: 3, stalledMs: 8, pauses: [1, 2, 9] });
+    expect(tally.side()).toMatchObject({
+      rate: 150_000,
+      cycleNs: 200,
+      longest: 2,
+      stalls: 3,
+      stalledMs: 8,
+      pauses: [1, 2, 9],
+    });
     expect(tally.side().latencies).toEqual([7, 7, 7, 7, 7]);
     expect(tally.side().delays).toEqual([0, 0, 0, 0, 0]);
   });

@@ -12,8 +12,8 @@ import { buildPage } from '../../bench/page/build.ts';
 import { serveFolder } from '../../bench/page/serve.ts';
 import { Chromium, findChromium } from './chromium.ts';
 
-const QUERY = '?works=cycle-request,add-after,limiter&n=1000,100000&rounds=7&steady=100000&seconds=10';
-const WIDTH = 1100;
+const QUERY = '?works=cycle-request,limiter&n=1000,100000&rounds=7&steady=100000&seconds=10';
+const WIDTH = 960;
 
 const program = findChromium();
 if (program === undefined) throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
@@ -28,7 +28,6 @@ try {
   await page.until(`['done', 'failed'].includes(document.documentElement.dataset.state)`);
   // From the figures in short to the strips of pauses; what lies below is for the page itself.
   const [from, to] = await page.evaluate<[number, number]>(`(() => {
-    document.querySelector('.go').style.position = 'static';
     for (const part of document.querySelectorAll('.share, .how')) part.style.display = 'none';
     const { top } = document.querySelector('#summary').getBoundingClientRect();
     const { bottom } = document.querySelector('.strips').getBoundingClientRect();

@@ -107,8 +107,8 @@ describe('a hostile or broken fragment', () => {
     ['with a long browser', put([2, 2], 'x'.repeat(121)), /at most 120 characters/],
     ['with a key table of its own', put([2, 5], 'gpu'), /expected "wasm" or "js"/],
     ['with wrong percentiles', changed((list) => void inside(list, 4, 3, 2).push(1)), /latencies expected a list of 5/],
-    ['with a pause off the scale', put([4, 3, 6], '<<<'), /a step of the scale/],
-    ['with too many pauses', put([4, 3, 6], 'A'.repeat(1002)), /at most 1001/],
+    ['with a pause off the scale', put([4, 3, 7], '<<<'), /a step of the scale/],
+    ['with too many pauses', put([4, 3, 7], 'A'.repeat(1002)), /at most 1001/],
     ['from the far future', put([0], 1e300), /a time of day expected/],
   ])('%s is refused with a sentence', async (_name, fragment, message) => {
     const refusal = await decodeResult(await fragment).catch((error: unknown) => error);
