@@ -21,7 +21,7 @@ export {
   levelsSurvey, levelPriority, levelDepth, levelLongest,
 } from "./priority";
 export {
-  slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsEver, slotsBusy,
+  slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsBusy,
   slotAdded, slotStarted,
 } from "./slots";
 export {

@@ -245,11 +245,6 @@ export function slotsRequeued(): u32 {
   return requeued;
 }
 
-/** How many slots there are: those in use and free ones among them. */
-export function slotsEver(queue: usize): u32 {
-  return load<u32>(queue, T_SLOTS);
-}
-
 /** The first slot from `from` on whose key has something of it in the queue, pinned keys aside; NOTHING at the end. */
 export function slotsBusy(queue: usize, from: u32): i32 {
   const slots = load<u32>(queue, T_SLOTS);

@@ -137,7 +137,6 @@ export interface CoreExports {
   slotsDone(queue: number, count: number, now: number): number;
   slotsRequeued(): number;
   /** From here on slots are plain numbers again. */
-  slotsEver(queue: number): number;
   slotsBusy(queue: number, from: number): number;
   slotAdded(queue: number, slot: number): number;
   slotStarted(queue: number, slot: number): number;

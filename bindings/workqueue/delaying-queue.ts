@@ -175,16 +175,19 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.clock.now();
+    let reported = false;
     try {
       this.addDue(now);
     } catch (error) {
+      reported = true;
       handleError(error, 'delayed adds');
     }
     try {
       const next = this.#call((x) => x.delayNext(this.handle));
       if (next < Number.POSITIVE_INFINITY) this.#arm(next);
-    } catch {
-      // Poisoned or disposed of meanwhile: whoever did that was told, and nothing waits any more.
+    } catch (error) {
+      // After the first error, or disposed of by whom it served, this is no news.
+      if (!reported && !this.disposed()) handleError(error, 'delayed adds');
     }
   }
 

@@ -72,8 +72,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       return this.inner.getBatch(max);
     }
     const items: T[] = [];
-    const x = this.core.x;
-    if (this.#oneByOne || x.slotsEver(this.handle) > SLOT_LIMIT) {
+    if (this.#oneByOne || this.items.length > SLOT_LIMIT) {
       while (items.length < max) {
         const item = this.tryGet();
         if (item === undefined) break;
@@ -262,12 +261,14 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       this.checkAlive();
       return this.inner.getSlots(into);
     }
-    const x = this.core.x;
-    if (x.slotsEver(this.handle) > SLOT_LIMIT) throw tooManySlots();
-    if (into.length === 0) return 0;
+    if (this.items.length > SLOT_LIMIT) throw tooManySlots();
+    if (into.length === 0) {
+      this.checkAlive();
+      return 0;
+    }
     if (!this.#oneByOne) return this.#take(into);
     const items = this.getBatch(into.length);
-    for (const [i, item] of items.entries()) into[i] = x.slotIssue(this.handle, this.slotOf(item));
+    for (const [i, item] of items.entries()) into[i] = this.core.x.slotIssue(this.handle, this.slotOf(item));
     return items.length;
   }
 
