@@ -251,11 +251,14 @@ export function defaultControllerRateLimiter<T = string>(options?: LimiterOption
   return ownedControllerRateLimiter(options).limiter;
 }
 
-/** The same for an owner that gives its memory back. */
-export function ownedControllerRateLimiter<T>(options?: LimiterOptions<T>): {
-  limiter: RateLimiter<T>;
+/** A limiter with the means to give its memory back. */
+export interface OwnLimiter<T> {
+  readonly limiter: RateLimiter<T>;
   dispose(): void;
-} {
+}
+
+/** The same for an owner that gives its memory back. */
+export function ownedControllerRateLimiter<T>(options?: LimiterOptions<T>): OwnLimiter<T> {
   const perItem = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, options);
   return {
     limiter: new MaxOfRateLimiter<T>(perItem, new BucketRateLimiter<T>(10, 100, options)),

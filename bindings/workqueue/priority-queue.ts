@@ -20,7 +20,7 @@ import {
 import { CapstanError, invalid, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
-import { ItemExponentialFailureRateLimiter, type RateLimiter } from './limiters.ts';
+import { ItemExponentialFailureRateLimiter, type OwnLimiter, type RateLimiter } from './limiters.ts';
 import { type Got, gotten, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 
@@ -63,19 +63,13 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  * const { item, priority } = await queue.getWithPriority(); // 'default/web', -100
  */
 export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
-  readonly #limiter: RateLimiter<T>;
-  readonly #own: { dispose(): void } | undefined; // the limiter that nobody else has
   readonly #ages: boolean;
   readonly #addEach: boolean; // somebody must hear of every item that becomes due
   #draining = false;
 
   constructor(limiter?: RateLimiter<T>, options: PriorityQueueOptions<T> = {}) {
     const aging = checkPriorityOptions(options);
-    const own = limiter === undefined ? defaultLimiter(options) : undefined;
-    const used = own ?? (limiter as RateLimiter<T>);
-    super(used, options);
-    this.#limiter = used;
-    this.#own = own;
+    super(limiter, options);
     this.#addEach = this.meter?.perOperation === true;
     this.#ages = aging;
     keepShape(new.target, PriorityQueue, () => new PriorityQueue());
@@ -101,7 +95,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     let ready = false;
     for (const item of items) {
       try {
-        const wait = rateLimited ? shorter(after, this.#limiter.when(item)) : after;
+        const wait = rateLimited ? shorter(after, this.limiter.when(item)) : after;
         if (this.#put(item, priority, wait, rateLimited ? WAIT_IS_BACKOFF : WAIT_MODES.earliest)) ready = true;
       } catch (error) {
         if (isEnd(error)) throw error;
@@ -150,9 +144,10 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     return super.shutDownWithDrain(options);
   }
 
-  override dispose(): void {
-    super.dispose();
-    this.#own?.dispose();
+  /** @internal */
+  protected override ownLimiter(): OwnLimiter<T> {
+    const limiter = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, { key: this.keyFunction });
+    return { limiter, dispose: () => limiter.dispose() };
   }
 
   /** @internal */
@@ -259,10 +254,6 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
       throw this.core.trapped(cause);
     }
   }
-}
-
-function defaultLimiter<T>({ key }: QueueOptions<T>): ItemExponentialFailureRateLimiter<T> {
-  return new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, { key });
 }
 
 /** Nothing more can be added. */

@@ -3,7 +3,7 @@ import { WAIT_IS_BACKOFF } from '../core.ts';
 import { invalid } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import { DelayingQueue } from './delaying-queue.ts';
-import { checkLimiter, ownedControllerRateLimiter, type RateLimiter } from './limiters.ts';
+import { checkLimiter, type OwnLimiter, ownedControllerRateLimiter, type RateLimiter } from './limiters.ts';
 import type { QueueOptions } from './options.ts';
 import type { QueuedKey } from './snapshot.ts';
 
@@ -19,22 +19,27 @@ import type { QueuedKey } from './snapshot.ts';
  * queue.forget('default/web'); // it worked: the next failure starts at 5 ms
  */
 export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
-  readonly #limiter: RateLimiter<T>;
-  readonly #own: { dispose(): void } | undefined; // the limiter that nobody else has
+  /** @internal */
+  protected readonly limiter: RateLimiter<T>;
+  readonly #own: OwnLimiter<T> | undefined; // the limiter that nobody else has
 
   constructor(limiter?: RateLimiter<T>, options: QueueOptions<T> = {}) {
     if (limiter !== undefined) checkLimiter('limiter', limiter);
     super(options);
-    const own = limiter ? undefined : ownedControllerRateLimiter<T>({ key: this.keyFunction, clock: this.clock });
-    this.#limiter = limiter ?? (own as { limiter: RateLimiter<T> }).limiter;
-    this.#own = own;
+    try {
+      this.#own = limiter === undefined ? this.ownLimiter() : undefined;
+    } catch (error) {
+      this.giveUp(); // nobody else can: there is no queue for whoever called this
+      throw error;
+    }
+    this.limiter = limiter ?? (this.#own as OwnLimiter<T>).limiter;
     keepShape(new.target, RateLimitingQueue, () => new RateLimitingQueue());
   }
 
   /** Adds the item when the limiter says so: each call counts as one failure of the item. */
   addRateLimited(item: T): void {
     this.checkAlive(); // before the failure is counted
-    const ms = this.#limiter.when(item);
+    const ms = this.limiter.when(item);
     if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('limiter.when()', 'a number of milliseconds', ms);
     this.delay(item, ms, WAIT_IS_BACKOFF);
   }
@@ -42,19 +47,24 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   /** The item is through, with success or for good: its failures are forgotten. It is still processed until done(). */
   forget(item: T): void {
     this.checkAlive();
-    this.#limiter.forget(item);
+    this.limiter.forget(item);
   }
 
   /** How often the item has been added by addRateLimited() since it was forgotten. */
   numRequeues(item: T): number {
     this.checkAlive();
-    return this.#limiter.numRequeues(item);
+    return this.limiter.numRequeues(item);
   }
 
   /** @internal */
   protected override describe(key: QueuedKey<T>): void {
     super.describe(key);
-    key.failures = this.#limiter.numRequeues(key.item);
+    key.failures = this.limiter.numRequeues(key.item);
+  }
+
+  /** @internal The limiter of a queue that is given none; called by the constructor. */
+  protected ownLimiter(): OwnLimiter<T> {
+    return ownedControllerRateLimiter<T>({ key: this.keyFunction, clock: this.clock });
   }
 
   override dispose(): void {
