@@ -83,31 +83,63 @@ function fold(hash: u64, word: u64, secret: u64): u64 {
 
 let seenUnits: u32 = 0; // all units of the narrow reading, or-ed together
 
-/** Reads a part one byte a unit, 8 units at a time. Wrong when seenUnits ends above 0xff: then everything is read again. */
+@inline
+function fourUnits(text: externref, i: i32): u32 {
+  const a = charCodeAt(text, i), b = charCodeAt(text, i + 1), c = charCodeAt(text, i + 2), d = charCodeAt(text, i + 3);
+  seenUnits |= a | b | c | d;
+  return <u32>(a | (b << 8) | (c << 16) | (d << 24));
+}
+
+/** Eight units, one byte a unit, read and kept. */
+@inline
+function eightUnits(text: externref, i: i32, at: usize): u64 {
+  const word = <u64>fourUnits(text, i) | (<u64>fourUnits(text, i + 4) << 32);
+  store<u64>(at + i, word);
+  return word;
+}
+
+/**
+ * Reads a part one byte a unit, in words of eight, of which the last one overlaps the one before. Wrong when seenUnits ends above 0xff:
+ * then everything is read again.
+ *
+ * The first words are written out, as a loop costs more than it saves: the engine finds out how a string is stored once for all reads
+ * that the first one dominates, but anew in each loop that begins without one.
+ */
 @inline
 function readNarrow(text: externref, units: i32, at: usize, start: u64, secret: u64): u64 {
   let hash = start;
-  let seen: u32 = 0;
-  let i = 0;
-  for (; i + 8 <= units; i += 8) {
-    const c0 = charCodeAt(text, i), c1 = charCodeAt(text, i + 1), c2 = charCodeAt(text, i + 2), c3 = charCodeAt(text, i + 3);
-    const c4 = charCodeAt(text, i + 4), c5 = charCodeAt(text, i + 5), c6 = charCodeAt(text, i + 6), c7 = charCodeAt(text, i + 7);
-    seen |= c0 | c1 | c2 | c3 | c4 | c5 | c6 | c7;
-    const word = <u64><u32>(c0 | (c1 << 8) | (c2 << 16) | (c3 << 24)) | (<u64><u32>(c4 | (c5 << 8) | (c6 << 16) | (c7 << 24)) << 32);
-    store<u64>(at + i, word);
-    hash = fold(hash, word, secret);
+  let word: u64 = 0;
+  if (units >= 8) {
+    const last = units - 8;
+    word = eightUnits(text, 0, at);
+    if (last > 0) {
+      hash = fold(hash, word, secret);
+      if (last > 8) {
+        hash = fold(hash, eightUnits(text, 8, at), secret);
+        if (last > 16) {
+          hash = fold(hash, eightUnits(text, 16, at), secret);
+          for (let i = 24; i < last; i += 8) hash = fold(hash, eightUnits(text, i, at), secret);
+        }
+      }
+      word = eightUnits(text, last, at);
+    }
+  } else if (units >= 4) {
+    const last = units - 4;
+    const low = fourUnits(text, 0), high = fourUnits(text, last);
+    store<u32>(at, low);
+    store<u32>(at + last, high);
+    word = <u64>low | (<u64>high << 32);
+  } else if (units > 0) {
+    const middle = units >> 1, last = units - 1;
+    const a = charCodeAt(text, 0), b = charCodeAt(text, middle), c = charCodeAt(text, last);
+    seenUnits |= a | b | c;
+    store<u8>(at, a);
+    store<u8>(at + middle, b);
+    store<u8>(at + last, c);
+    word = <u64><u32>(a | (b << 8) | (c << 16));
   }
-  let tail: u64 = 0;
-  const tailAt = at + i;
-  for (let shift: u64 = 0; i < units; i++, shift += 8) {
-    const unit = charCodeAt(text, i);
-    seen |= unit;
-    tail |= <u64>unit << shift;
-  }
-  store<u64>(tailAt, tail);
   store<u64>(at + units, 0);
-  seenUnits |= seen;
-  return fold(hash, tail, secret);
+  return fold(hash, word, secret);
 }
 
 function readWide(text: externref, units: i32, at: usize, start: u64, secret: u64): u64 {

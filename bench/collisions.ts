@@ -16,7 +16,7 @@ const PINNED: Seed = [0x01234567, 0x89abcdef | 0, 0x0f1e2d3c, 0x4b5a6978];
 const FEW = 5_000;
 
 const flags = flagsOrExit('npm run bench:collisions --', { keys: 100_000, length: 35, rounds: 9 });
-if (flags.length < 16) throw new RangeError(`--length expected at least 16, got ${flags.length}`);
+if (flags.length < 24) throw new RangeError(`--length expected at least 24, got ${flags.length}`);
 
 /** ns a key: added, handed out and done, on a queue that lives on. */
 function time(queue: WorkQueue, keys: readonly string[]): number {

@@ -18,15 +18,18 @@ function fold(hash: bigint, word: bigint, secret: bigint): bigint {
   return ((mixed & 0xffffffffn) * (mixed >> 32n)) ^ rotl(mixed, 25n) ^ secret;
 }
 
-/** `readNarrow` of assembly/keys.ts: eight units a word, the first one lowest, and a last word that may be empty. */
+/** Eight units as a word, the first one lowest. */
+function wordAt(part: string, from: number): bigint {
+  let word = 0n;
+  for (let i = from + 7; i >= from; i--) word = (word << 8n) | BigInt(part.charCodeAt(i));
+  return word;
+}
+
+/** `readNarrow` of assembly/keys.ts for a part of 8 units and more: eight units a word, the last one overlapping the one before. */
 function read(part: string, start: bigint, secret: bigint): bigint {
   let hash = start;
-  for (let from = 0; from <= part.length; from += 8) {
-    let word = 0n;
-    for (let i = Math.min(from + 8, part.length) - 1; i >= from; i--) word = (word << 8n) | BigInt(part.charCodeAt(i));
-    hash = fold(hash, word, secret);
-  }
-  return hash;
+  for (let from = 0; from < part.length - 8; from += 8) hash = fold(hash, wordAt(part, from), secret);
+  return fold(hash, wordAt(part, part.length - 8), secret);
 }
 
 /** A word as the eight units that it is read from. */
@@ -49,12 +52,12 @@ function collide(count: number, length: number, start: bigint, secret: bigint, r
   return [...keys];
 }
 
-/** `count` different keys of `length` >= 16 units (all of one byte) that collide in a table with this seed. */
+/** `count` different keys of `length` >= 24 units (all of one byte) that collide in a table with this seed: the last word overlaps none of the first two. */
 export function collidingKeys(count: number, length: number, seed: Seed, random: Random): string[] {
   return collide(count, length, word64(seed[0], seed[1]) ^ BigInt(length), word64(seed[2], seed[3]), random);
 }
 
-/** The same for names in one namespace: requests, which are hashed in two parts. */
+/** The same for names in one namespace of 8 units or more: requests, which are hashed in two parts. */
 export function collidingNames(count: number, namespace: string, length: number, seed: Seed, random: Random): string[] {
   const secret = word64(seed[2], seed[3]);
   const start = word64(seed[0], seed[1]) ^ word64(namespace.length, length);

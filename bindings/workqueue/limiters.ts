@@ -251,13 +251,13 @@ export function defaultControllerRateLimiter<T = string>(options?: LimiterOption
   return ownedControllerRateLimiter(options).limiter;
 }
 
-/** A limiter with the means to give its memory back. */
+/** A limiter for an owner that gives its memory back. */
 export interface OwnLimiter<T> {
   readonly limiter: RateLimiter<T>;
   dispose(): void;
 }
 
-/** The same for an owner that gives its memory back. */
+/** The same for such an owner. */
 export function ownedControllerRateLimiter<T>(options?: LimiterOptions<T>): OwnLimiter<T> {
   const perItem = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, options);
   return {

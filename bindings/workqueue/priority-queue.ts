@@ -145,7 +145,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /** @internal */
-  protected override ownLimiter(): OwnLimiter<T> {
+  protected override defaultLimiter(): OwnLimiter<T> {
     const limiter = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, { key: this.keyFunction });
     return { limiter, dispose: () => limiter.dispose() };
   }

@@ -27,9 +27,9 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
     if (limiter !== undefined) checkLimiter('limiter', limiter);
     super(options);
     try {
-      this.#own = limiter === undefined ? this.ownLimiter() : undefined;
+      this.#own = limiter === undefined ? this.defaultLimiter() : undefined;
     } catch (error) {
-      this.giveUp(); // nobody else can: there is no queue for whoever called this
+      this.giveUp(); // nobody else can, and memory is short
       throw error;
     }
     this.limiter = limiter ?? (this.#own as OwnLimiter<T>).limiter;
@@ -56,15 +56,15 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
     return this.limiter.numRequeues(item);
   }
 
+  /** @internal Of a queue that is given none. */
+  protected defaultLimiter(): OwnLimiter<T> {
+    return ownedControllerRateLimiter<T>({ key: this.keyFunction, clock: this.clock });
+  }
+
   /** @internal */
   protected override describe(key: QueuedKey<T>): void {
     super.describe(key);
     key.failures = this.limiter.numRequeues(key.item);
-  }
-
-  /** @internal The limiter of a queue that is given none; called by the constructor. */
-  protected ownLimiter(): OwnLimiter<T> {
-    return ownedControllerRateLimiter<T>({ key: this.keyFunction, clock: this.clock });
   }
 
   override dispose(): void {

@@ -1,0 +1,70 @@
+/**
+ * The scripts that measure a large queue under load, in short: what they report is complete, their flags are checked, and what is stable
+ * on any machine holds. They run the built package, as users have it.
+ */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { readFlags } from '../../bench/flags.ts';
+import type { Memory } from '../../bench/memory-load.ts';
+import type { Pauses } from '../../bench/pauses-load.ts';
+
+const run = promisify(execFile);
+const LIVE = 100_000;
+
+async function figures<R>(script: string, ...args: string[]): Promise<R> {
+  const path = fileURLToPath(new URL(`../../bench/${script}`, import.meta.url));
+  const { stdout } = await run(process.execPath, ['--expose-gc', path, '--live', String(LIVE), ...args]);
+  return JSON.parse(stdout) as R;
+}
+
+describe('flags', () => {
+  const flags = { seconds: 60, items: ['fresh', 'same'] } as const;
+
+  it('have defaults, and a list of words its first', () => {
+    expect(readFlags([], flags)).toEqual({ seconds: 60, items: 'fresh' });
+    expect(readFlags(['--seconds', '5', '--items', 'same'], flags)).toEqual({ seconds: 5, items: 'same' });
+  });
+
+  it.each([
+    [['--seconds', '0'], /--seconds expected a whole number above 0, got "0"/],
+    [['--seconds', '1.5'], /whole number/],
+    [['--items', 'other'], /--items expected one of fresh, same; got "other"/],
+    [['--second', '5'], /second/],
+    [['5'], /5/],
+  ])('refuse %j', (args, message) => {
+    expect(() => readFlags(args, flags)).toThrow(message);
+  });
+});
+
+describe('pauses', () => {
+  it.each(['capstan', 'naive', 'ring', 'none'])('of %s: the load is kept up, every figure is there', async (peer) => {
+    const args = ['--peer', peer, '--items', 'request', '--seconds', '1', '--rate', '20000'];
+    const pauses = await figures<Pauses>('pauses-load.ts', ...args);
+    expect(pauses.cycles).toBeGreaterThan(10_000);
+    const { p50, p99, p999, max, gcMs, gcMax } = pauses;
+    expect([p50, p99, p999, max]).toEqual([p50, p99, p999, max].toSorted((a, b) => a - b));
+    expect(gcMs).toBeGreaterThanOrEqual(gcMax);
+    expect(pauses.cpuMs).toBeGreaterThan(0);
+  });
+});
+
+describe('memory', () => {
+  // A record of 64 bytes, at most 26 of buckets and ring, an eighth in reserve; and an array of items that doubles.
+  it('of a key is bounded, whatever has passed through', async () => {
+    const { ready, passed, processing } = await figures<Memory>(
+      'memory-load.ts',
+      '--peer',
+      'capstan',
+      '--items',
+      'same',
+    );
+    for (const { heap, wasm } of [ready, passed, processing]) {
+      expect(wasm).toBeGreaterThan(64);
+      expect(wasm).toBeLessThan(140);
+      expect(heap).toBeLessThan(24);
+    }
+    expect(passed.wasm).toBe(ready.wasm);
+  });
+});

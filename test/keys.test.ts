@@ -1,0 +1,107 @@
+/** bindings/keys.ts and assembly/keys.ts: keys of every length in which they are read differently, texts and pairs, one byte a unit and two. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Core } from '../bindings/core.ts';
+import { type KeyMode, type KeyTable, keyTable, setKeyMode } from '../bindings/keys.ts';
+import { type Request, requestKey } from '../bindings/request.ts';
+
+const LONGEST = 41; // words of eight: none, one, several, with and without a rest; kept in the record and outside of it
+
+/** A key of each length, and all that differ from it in one unit. */
+function neighbours(length: number, units: string): string[] {
+  const base = Array.from({ length }, (_, i) => units[i % units.length] as string).join('');
+  const others = Array.from(base, (unit, i) => base.slice(0, i) + (unit === '~' ? '!' : '~') + base.slice(i + 1));
+  return [base, ...others];
+}
+
+const narrow = 'abcdefghijklm';
+const wide = 'a\u0161b\u0162c\u0163'; // agrees with a narrow key in its low bytes
+
+function allDiffer<T>(table: KeyTable<T>, items: readonly T[]): void {
+  const slots = items.map((item) => table.intern(item));
+  expect(new Set(slots).size).toBe(items.length);
+  expect(items.map((item) => table.find(item))).toEqual(slots);
+}
+
+describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
+  beforeEach(() => setKeyMode(mode));
+  afterEach(() => setKeyMode(undefined));
+
+  test.each([
+    ['one byte a unit', narrow],
+    ['two bytes', wide],
+  ])('texts that differ in one unit, or in length, are different keys: %s', (_name, units) => {
+    const core = new Core();
+    const table = keyTable<string>(core, core.x.keysNew(), undefined);
+    const texts = Array.from({ length: LONGEST + 1 }, (_, length) => neighbours(length, units)).flat();
+    allDiffer(table, texts);
+  });
+
+  test.each([
+    ['one byte a unit', narrow],
+    ['two bytes', wide],
+  ])(
+    'pairs that differ in one unit of either part, or in where the first ends, are different keys: %s',
+    (_name, units) => {
+      const core = new Core();
+      const table = keyTable<Request>(core, core.x.keysNew(), requestKey);
+      const pairs: Request[] = [];
+      for (let length = 0; length <= LONGEST; length += 3) {
+        for (const text of neighbours(length, units)) {
+          for (let split = 0; split <= length; split++)
+            pairs.push({ namespace: text.slice(0, split), name: text.slice(split) });
+        }
+      }
+      allDiffer(table, pairs);
+    },
+  );
+});
+
+describe('in the memory of the core', () => {
+  const ofAllLengths = (units: string): string[] =>
+    Array.from({ length: LONGEST + 1 }, (_, length) => neighbours(length, units)).flat();
+
+  /** Where the state and the key of a slot lie: assembly/record.ts. */
+  function recordOf(core: Core, handle: number, slot: number): { state: number; key: number } {
+    const words = core.words();
+    const directory = words[handle / 4 + 2] as number;
+    const chunk = words[directory / 4 + (slot >> 8)] as number;
+    return { state: chunk + (slot & 0xff) * 16, key: chunk + 4096 + (slot & 0xff) * 48 };
+  }
+
+  test.each([
+    ['texts', undefined],
+    ['pairs', requestKey],
+  ])('%s are kept unit by unit, in one byte each where all fit', (_name, key) => {
+    setKeyMode('wasm');
+    const core = new Core();
+    const handle = core.x.keysNew();
+    const table = keyTable<never>(core, handle, key as never);
+    setKeyMode(undefined);
+    for (const [units, size] of [
+      [narrow, 1],
+      [wide, 2],
+    ] as const) {
+      for (const text of ofAllLengths(units)) {
+        if (text.length * size > 36) continue; // longer ones lie elsewhere
+        const bytes = [...text].some((unit) => unit > '\u00ff') ? 2 : 1;
+        const cut = text.length % 5;
+        const item = key === undefined ? text : { namespace: text.slice(0, cut), name: text.slice(cut) };
+        const { key: at } = recordOf(core, handle, table.intern(item as never));
+        const view = new DataView(core.words().buffer, at + 12);
+        const read = Array.from(text, (_, i) => (bytes === 1 ? view.getUint8(i) : view.getUint16(2 * i, true)));
+        expect(String.fromCharCode(...read)).toBe(text);
+      }
+    }
+  });
+
+  test('keys of all lengths, alike in all units but one, have different hashes', () => {
+    setKeyMode('wasm');
+    const core = new Core();
+    const handle = core.x.keysNew();
+    const table = keyTable<string>(core, handle, undefined);
+    setKeyMode(undefined);
+    const texts = ofAllLengths(narrow);
+    const hashes = texts.map((text) => core.words()[recordOf(core, handle, table.intern(text)).state / 4]);
+    expect(new Set(hashes).size).toBeGreaterThanOrEqual(texts.length - 2); // of 2^32: two that are equal by chance are rare
+  });
+});

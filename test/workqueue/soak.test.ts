@@ -1,0 +1,66 @@
+/**
+ * The soak of bench/soak-run.ts in a short form, on either key table: a million keys that each come once, ten thousand of them live.
+ * `npm run soak` is the long one.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type SoakReport, soak } from '../../bench/soak-run.ts';
+import { sharedCore } from '../../bindings/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function run(cycles: number, live: number): Promise<SoakReport> {
+  return soak({ cycles, live, pages: () => sharedCore().x.memoryPages(), collect });
+}
+
+afterEach(() => setKeyMode(undefined));
+
+describe.each<KeyMode>(['wasm', 'js'])('new keys all the time, keys in %s', (mode) => {
+  test('nothing is lost, nothing comes out too often, and memory follows the live keys', {
+    timeout: 120_000,
+  }, async () => {
+    setKeyMode(mode);
+    const { problems, early, late, handedOut } = await run(1_000_000, 10_000);
+    expect(problems).toEqual([]);
+    expect(late.pages).toBe(early.pages);
+    expect(handedOut).toBeGreaterThan(1_010_000); // one in 64 comes twice
+  });
+});
+
+test('a queue that loses keys, hands one out twice or keeps memory is found', async () => {
+  const { DelayingQueue } = await import('capstan/workqueue');
+  const { add, done } = DelayingQueue.prototype;
+  let calls = 0;
+  const every = 20_011;
+  const broken: Record<string, () => void> = {
+    'lost|ready': () => {
+      DelayingQueue.prototype.add = function (item) {
+        if (++calls % every !== 0) add.call(this, item);
+      };
+    },
+    'still in processing|lost|pages|heap': () => {
+      DelayingQueue.prototype.done = function (item) {
+        if (++calls % every !== 0) done.call(this, item);
+      };
+    },
+    'handed out': () => {
+      DelayingQueue.prototype.add = function (item) {
+        add.call(this, item);
+        if (++calls % every === 0) (this as InstanceType<typeof DelayingQueue>).addAfter(item as string, 40);
+      };
+    },
+  };
+  for (const [found, sabotage] of Object.entries(broken)) {
+    sabotage();
+    try {
+      const { problems } = await run(200_000, 2_000);
+      expect(problems.join('\n')).toMatch(new RegExp(found));
+    } finally {
+      DelayingQueue.prototype.add = add;
+      DelayingQueue.prototype.done = done;
+    }
+  }
+});
