@@ -12,7 +12,8 @@
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } from "./entry";
-import { internRead, readKey, readPair, release } from "./keys";
+import { internRead, release } from "./keys";
+import { readKey, readPair } from "./text";
 import { addDue, leaveWaiting } from "./priority";
 import { endWait, markDirty } from "./queue";
 import {

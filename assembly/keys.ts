@@ -1,41 +1,19 @@
 // The key table: any string, or a pair of strings, to a slot. A slot belongs to its key until keysRelease.
 //
-// Hash and equality are over UTF-16 code units, so lone surrogates stay apart and no two keys merge; a pair also
-// compares where its first part ends, so ('a', 'b/c') is not ('a/b', 'c'). Keys whose units all fit a byte are kept one
-// byte a unit, others two; a key has exactly one form.
-//
 // Buckets are u64: hash in the upper half, slot + 1 in the lower, 0 when empty; linear probing, deletion shifts back, so
 // there are no tombstones and churn costs no memory.
-//
-// The hash folds a 32 × 32 → 64 multiplication whose factors both depend on a secret: tenants choose object names, and a
-// difference between two keys spreads in a way that nobody who lacks the seed can predict.
 
-import { blockAlloc, blockFree, blockSize } from "./memory";
+import { blockAlloc, blockFree } from "./memory";
 import { ringReady } from "./ring";
+import { copyKey, isKey, keyBytes, keyForm, keyHash, keySplit, keyUnits, readKey, readPair } from "./text";
 import {
-  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, HEADER_BYTES, INLINE_BYTES, ISSUED, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
-  K_EXTERNAL_UNITS, K_FORM, K_KEY, NO_MEMORY, NOTHING, Q_TIMES, R_HASH, R_LINK, R_META, SPLIT_SHIFT, T_BUCKETS, T_CHUNKS, T_DIR,
+  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, HEADER_BYTES, ISSUED, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
+  K_EXTERNAL_UNITS, K_FORM, K_KEY, NO_MEMORY, NOTHING, Q_TIMES, R_HASH, R_LINK, R_META, T_BUCKETS, T_CHUNKS, T_DIR,
   T_DIR_SIZE, T_FREE, T_MASK, T_SECRET, T_SEED, T_SLOTS, T_USED, TIME_CHUNK_BYTES, WIDE, keyOf, recordOf,
 } from "./record";
 
-@external("wasm:js-string", "length")
-declare function stringLength(text: externref): i32;
-@external("wasm:js-string", "charCodeAt")
-declare function charCodeAt(text: externref, index: i32): i32;
-
 const FIRST_BUCKETS: u32 = 256;
 const FIRST_DIRECTORY: u32 = 16;
-const LONGEST: u32 = 0x1fffffff; // code units of a part: twice two of them and the padding still fit an address; engines end at about 2^29
-
-// The key that is being looked up: its bytes lie at `scratch`, followed by eight zero bytes at least.
-let scratch: usize = memory.data(1024, 64);
-let scratchBytes: u32 = 1024;
-let keyHash: u32 = 0;
-let keyUnits: u32 = 0;
-let keySplit: u32 = 0;
-let keyBytes: u32 = 0;
-let keyForm: u32 = 0;
-
 let instanceSeed: u64 = 0x9e3779b97f4a7c15;
 let instanceSecret: u64 = 0xd6e8feb86659fd93;
 
@@ -73,176 +51,6 @@ export function keysFree(table: usize): void {
   const buckets = <usize>load<u32>(table, T_BUCKETS);
   if (buckets != 0) blockFree(buckets, (load<u32>(table, T_MASK) + 1) << 3);
   blockFree(table, HEADER_BYTES);
-}
-
-@inline
-function fold(hash: u64, word: u64, secret: u64): u64 {
-  const mixed = hash ^ word;
-  return ((mixed & 0xffffffff) * (mixed >> 32)) ^ rotl(mixed, 25) ^ secret;
-}
-
-let seenUnits: u32 = 0; // all units of the narrow reading, or-ed together
-
-@inline
-function fourUnits(text: externref, i: i32): u32 {
-  const a = charCodeAt(text, i), b = charCodeAt(text, i + 1), c = charCodeAt(text, i + 2), d = charCodeAt(text, i + 3);
-  seenUnits |= a | b | c | d;
-  return <u32>(a | (b << 8) | (c << 16) | (d << 24));
-}
-
-/** Eight units, one byte a unit, read and kept. */
-@inline
-function eightUnits(text: externref, i: i32, at: usize): u64 {
-  const word = <u64>fourUnits(text, i) | (<u64>fourUnits(text, i + 4) << 32);
-  store<u64>(at + i, word);
-  return word;
-}
-
-/**
- * Reads a part one byte a unit, in words of eight, of which the last one overlaps the one before. Wrong when seenUnits ends above 0xff:
- * then everything is read again.
- *
- * The first words are written out, as a loop costs more than it saves: the engine finds out how a string is stored once for all reads
- * that the first one dominates, but anew in each loop that begins without one.
- */
-@inline
-function readNarrow(text: externref, units: i32, at: usize, start: u64, secret: u64): u64 {
-  let hash = start;
-  let word: u64 = 0;
-  if (units >= 8) {
-    const last = units - 8;
-    word = eightUnits(text, 0, at);
-    if (last > 0) {
-      hash = fold(hash, word, secret);
-      if (last > 8) {
-        hash = fold(hash, eightUnits(text, 8, at), secret);
-        if (last > 16) {
-          hash = fold(hash, eightUnits(text, 16, at), secret);
-          for (let i = 24; i < last; i += 8) hash = fold(hash, eightUnits(text, i, at), secret);
-        }
-      }
-      word = eightUnits(text, last, at);
-    }
-  } else if (units >= 4) {
-    const last = units - 4;
-    const low = fourUnits(text, 0), high = fourUnits(text, last);
-    store<u32>(at, low);
-    store<u32>(at + last, high);
-    word = <u64>low | (<u64>high << 32);
-  } else if (units > 0) {
-    const middle = units >> 1, last = units - 1;
-    const a = charCodeAt(text, 0), b = charCodeAt(text, middle), c = charCodeAt(text, last);
-    seenUnits |= a | b | c;
-    store<u8>(at, a);
-    store<u8>(at + middle, b);
-    store<u8>(at + last, c);
-    word = <u64><u32>(a | (b << 8) | (c << 16));
-  }
-  store<u64>(at + units, 0);
-  return fold(hash, word, secret);
-}
-
-function readWide(text: externref, units: i32, at: usize, start: u64, secret: u64): u64 {
-  let hash = start;
-  let i = 0;
-  for (; i + 4 <= units; i += 4) {
-    const word =
-      <u64>charCodeAt(text, i) | (<u64>charCodeAt(text, i + 1) << 16) | (<u64>charCodeAt(text, i + 2) << 32) | (<u64>charCodeAt(text, i + 3) << 48);
-    store<u64>(at + (i << 1), word);
-    hash = fold(hash, word, secret);
-  }
-  let tail: u64 = 0;
-  const tailAt = at + (i << 1);
-  for (let shift: u64 = 0; i < units; i++, shift += 16) tail |= <u64>charCodeAt(text, i) << shift;
-  store<u64>(tailAt, tail);
-  store<u64>(at + (units << 1), 0);
-  return fold(hash, tail, secret);
-}
-
-function growScratch(bytes: u32): bool {
-  const block = blockAlloc(bytes);
-  if (block == 0) return false;
-  if (scratchBytes > 1024) blockFree(scratch, scratchBytes); // the first one is static
-  scratch = block;
-  scratchBytes = blockSize(bytes);
-  return true;
-}
-
-@inline
-function setKey(hash: u64, units: u32, split: u32, wide: bool): void {
-  // The bucket index is the low bits: the last words' high bits must reach them.
-  const mixed = (hash ^ (hash >> 32)) * 0x9fb21c651e98df25;
-  keyHash = <u32>(mixed >> 32);
-  keyUnits = units;
-  keySplit = split;
-  keyBytes = wide ? units << 1 : units;
-  const form: u32 = wide ? WIDE : 0;
-  keyForm = keyBytes > INLINE_BYTES ? form | EXTERNAL : form | units | (split << SPLIT_SHIFT);
-}
-
-/** Reads a string key into the scratch; false when there is no memory for that. */
-export function readKey(table: usize, text: externref): bool {
-  const units = stringLength(text);
-  if (<u32>units > LONGEST) return false;
-  if ((<u32>units << 1) + 16 > scratchBytes && !growScratch((<u32>units << 1) + 16)) return false;
-  const seed = load<u64>(table, T_SEED) ^ <u64>units;
-  const secret = load<u64>(table, T_SECRET);
-  seenUnits = 0;
-  let hash = readNarrow(text, units, scratch, seed, secret);
-  const wide = seenUnits > 0xff;
-  if (wide) hash = readWide(text, units, scratch, seed, secret);
-  setKey(hash, units, 0, wide);
-  return true;
-}
-
-/** Reads a pair into the scratch, the second part behind the first; false when there is no memory for that. */
-export function readPair(table: usize, first: externref, second: externref): bool {
-  const split = stringLength(first);
-  const rest = stringLength(second);
-  if (<u32>split > LONGEST || <u32>rest > LONGEST) return false;
-  const bytes = (<u32>(split + rest) << 1) + 24;
-  if (bytes > scratchBytes && !growScratch(bytes)) return false;
-  const seed = load<u64>(table, T_SEED) ^ ((<u64>split << 32) | <u64>rest);
-  const secret = load<u64>(table, T_SECRET);
-  seenUnits = 0;
-  let hash = readNarrow(first, split, scratch, seed, secret);
-  hash = readNarrow(second, rest, scratch + split, hash, secret);
-  const wide = seenUnits > 0xff;
-  if (wide) {
-    hash = readWide(first, split, scratch, seed, secret);
-    hash = readWide(second, rest, scratch + (split << 1), hash, secret);
-  }
-  setKey(hash, split + rest, split, wide);
-  return true;
-}
-
-// Keys of 8 bytes and more are compared and copied in words, the last one overlapping; shorter ones are one padded word.
-@inline
-function bytesEqual(a: usize, b: usize, bytes: u32): bool {
-  if (bytes < 8) return load<u64>(a) == load<u64>(b);
-  const last = bytes - 8;
-  for (let i: u32 = 0; i < last; i += 8) if (load<u64>(a + i) != load<u64>(b + i)) return false;
-  return load<u64>(a + last) == load<u64>(b + last);
-}
-
-@inline
-function copyKey(to: usize): void {
-  const last: u32 = keyBytes < 8 ? 0 : keyBytes - 8;
-  for (let i: u32 = 0; i < last; i += 8) store<u64>(to + i, load<u64>(scratch + i));
-  store<u64>(to + last, load<u64>(scratch + last));
-}
-
-@inline
-function isKey(key: usize): bool {
-  if (load<u32>(key, K_FORM) != keyForm) return false;
-  if (keyForm & EXTERNAL) {
-    return (
-      load<u32>(key, K_EXTERNAL_UNITS) == keyUnits &&
-      load<u32>(key, K_EXTERNAL_SPLIT) == keySplit &&
-      bytesEqual(<usize>load<u32>(key, K_EXTERNAL_BLOCK), scratch, keyBytes)
-    );
-  }
-  return bytesEqual(key + K_KEY, scratch, keyBytes);
 }
 
 /** The slot of the key read last, or NOTHING. */

@@ -12,7 +12,8 @@
 // Calls reserve the level and the heap entry before they change anything. done() and the firing of delays need no memory.
 
 import { IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, entryReady, pushEntry } from "./delay";
-import { internRead, readKey, readPair, timeColumn } from "./keys";
+import { internRead, timeColumn } from "./keys";
+import { readKey, readPair } from "./text";
 import {
   L_LOWER, L_OLDEST, L_PRIORITY, L_READY, L_WAITING, N_CLOSED, N_COUNT, N_EVERY, N_TOP, enterLine, firstOf, leaveLine, levelAt, levelFor, levelOf,
   levelsFree, levelsNew,

@@ -13,7 +13,8 @@
 // order in which they were handed out (the first is the longest running), and count what the metrics show.
 
 import { blockAlloc, blockFree } from "./memory";
-import { internRead, keysFree, keysNew, peekBucket, readKey, readPair, release, timeColumn } from "./keys";
+import { internRead, keysFree, keysNew, peekBucket, release, timeColumn } from "./keys";
+import { readKey, readPair } from "./text";
 import { levelsFree } from "./levels";
 import { ringAt, ringFree, ringNew, ringPush } from "./ring";
 import { addPlain, backInLine, takeByLevel } from "./priority";

@@ -1,13 +1,13 @@
 /**
- * Where the compiled core comes from: here, base64 in a generated file, compiled synchronously. Hosts that forbid that
+ * Where the compiled core comes from: here, hexadecimal in a generated file, compiled synchronously. Hosts that forbid that
  * take core-module.workerd.ts through the `workerd` condition of `#core-module` in package.json.
  */
 import { CapstanError } from './errors.ts';
 import { coreWasm } from './generated/core-wasm.ts';
 
-function decode(base64: string): Uint8Array<ArrayBuffer> {
-  if (typeof Uint8Array.fromBase64 === 'function') return Uint8Array.fromBase64(base64);
-  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+function decode(hex: string): Uint8Array<ArrayBuffer> {
+  if (typeof Uint8Array.fromHex === 'function') return Uint8Array.fromHex(hex);
+  return Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
 }
 
 /** Compiles the core. With the engine's own string functions where it has them: then `wasm:js-string` is no import any more. */
