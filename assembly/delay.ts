@@ -264,12 +264,13 @@ export function delayAdvance(queue: usize, now: f64): u32 {
   return count;
 }
 
-/** Adds the first key whose wait has ended: its slot, or NOTHING. */
+/** delayAdvance of a priority queue, one by one: adds the first key whose wait has ended and answers its slot, or NOTHING. */
 export function delayFire(queue: usize, now: f64): i32 {
   if (!(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
   const slot = load<u32>(entries(queue), E_SLOT);
   removeFirst(queue);
-  fire(queue, slot, now);
+  endWait(queue, recordOf(queue, slot));
+  addDue(queue, slot, now);
   return slot;
 }
 

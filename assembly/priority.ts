@@ -95,14 +95,12 @@ function raise(queue: usize, slot: u32, level: usize): i32 {
 }
 
 /** Whether a time takes the place of the one that a key waits for. `how`: see wait() in delay.ts. */
-@inline
 function replaces(at: f64, until: f64, how: u32): bool {
   const mode = how & MODE;
   return mode == KEEP_EARLIEST ? at < until : mode == KEEP_LATEST ? at > until : at != until;
 }
 
 /** Whether an add without delay has no effect on a waiting key. */
-@inline
 function isLeft(queue: usize, meta: u32, how: u32): bool {
   return (how & MODE) == KEEP_LATEST || ((meta & BACKOFF) != 0 && (load<u32>(queue, Q_RULES) & ADD_KEEPS_BACKOFF) != 0);
 }
@@ -160,13 +158,11 @@ function putWaiting(queue: usize, slot: u32, level: usize, now: f64, after: f64,
 }
 
 /** Level and heap entry of an add; 0 when there is no memory. */
-@inline
 function roomFor(queue: usize, priority: i32, after: f64): usize {
   const level = levelFor(levelsOf(queue), priority);
   return level == 0 || (after > 0 && !entryReady(queue)) ? 0 : level;
 }
 
-@inline
 function addRead(queue: usize, priority: i32, now: f64, after: f64, how: u32): i32 {
   const level = roomFor(queue, priority, after);
   if (level == 0) return NO_MEMORY;

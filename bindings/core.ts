@@ -88,7 +88,7 @@ export interface CoreExports {
   delayAddSlot(queue: number, slot: number, at: number, how: number): number;
   delayNext(queue: number): number;
   delayAdvance(queue: number, now: number): number;
-  /** delayAdvance one by one: the slot, or NOTHING. */
+  /** delayAdvance of a priority queue, one by one: the slot, or NOTHING. */
   delayFire(queue: number, now: number): number;
   delayPop(queue: number, now: number): number;
   delayCancel(queue: number, slot: number): number;

@@ -280,10 +280,15 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch {
       // Poisoned: those who wait have been told, and there is nothing left to drop.
     }
-    this.core = disposed;
     this.items.length = 0;
     this.#lastItem = undefined;
     this.#lastSlot = NOTHING;
+    this.giveUp();
+  }
+
+  /** @internal All that dispose() has to do for a queue whose constructor fails. */
+  protected giveUp(): void {
+    this.core = disposed;
     giveBack(this, this.#held);
   }
 

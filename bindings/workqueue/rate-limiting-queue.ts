@@ -29,7 +29,7 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
     try {
       this.#own = limiter === undefined ? this.defaultLimiter() : undefined;
     } catch (error) {
-      this.dispose(); // nobody else can, and memory is short
+      this.giveUp(); // nobody else can, and memory is short
       throw error;
     }
     this.limiter = limiter ?? (this.#own as OwnLimiter<T>).limiter;
