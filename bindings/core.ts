@@ -1,5 +1,5 @@
 /**
- * The Wasm core: loading, the one hand-written interface of its exports, views of its memory, and what happens when it
+ * The Wasm core: loading, views of its memory, and what happens when it
  * traps. It is compiled and instantiated synchronously at first use.
  *
  * - Views of the memory are made in one place: a growing memory detaches the old buffer.
@@ -8,7 +8,10 @@
  *   Other instances (each informer cache has its own) go on, and whoever asks for the shared one gets a new one.
  */
 import { compileCore } from '#core-module';
+import { type CoreExports, coreExports } from './core-exports.ts';
 import { CapstanError, show } from './errors.ts';
+
+export type { CoreExports } from './core-exports.ts';
 
 /** What calls answer instead of a slot (assembly/record.ts). */
 export const NOTHING = -1;
@@ -41,118 +44,6 @@ export const WAIT_IS_BACKOFF = 4;
 export const SLOT_LIMIT = 2 ** 22 - 8;
 export const SLOT_NUMBER = 2 ** 22 - 1;
 
-/** Exports of assembly/index.ts. Handles come first and are never 0; slots are dense numbers from 0; times are milliseconds. */
-export interface CoreExports {
-  readonly memory: WebAssembly.Memory;
-  memoryLimit(pages: number): void;
-  /** For tests: so many blocks are granted yet, then none; -1: all. Answers how many were left. */
-  memoryGrant(blocks: number): number;
-  memoryPages(): number;
-
-  keysSeed(a: number, b: number, c: number, d: number): void;
-  keysNew(): number;
-  keysFree(table: number): void;
-  keysFind(table: number, key: string): number;
-  keysFindPair(table: number, first: string, second: string): number;
-  keysIntern(table: number, key: string): number;
-  keysInternPair(table: number, first: string, second: string): number;
-  /** A slot whose key the caller keeps. */
-  keysSlotNew(table: number): number;
-  keysRelease(table: number, slot: number): void;
-  keysUsed(table: number): number;
-
-  queueNew(timed: boolean, hostOrder: boolean): number;
-  queueFree(queue: number): void;
-  /** NOTHING: dirty already; NO_MEMORY; else the slot to store the item at, with SLOT_FLAG when the key is being processed. */
-  queueAdd(queue: number, key: string, now: number): number;
-  queueAddPair(queue: number, first: string, second: string, now: number): number;
-  queueAddSlot(queue: number, slot: number, now: number): number;
-  queueGet(queue: number, now: number): number;
-  queueTake(queue: number, slot: number, now: number): number;
-  queueDoneSlot(queue: number, slot: number, now: number): number;
-  queueRules(queue: number, rules: number): void;
-  queueState(queue: number, slot: number): number;
-  queueLen(queue: number): number;
-  queueProcessing(queue: number): number;
-  queueDepth(queue: number): number;
-  /** Address of f64 counters: adds, -, then two histograms of 14 (sum, 12 buckets, above). */
-  queueStats(queue: number): number;
-  queueLastWait(): number;
-  queueLastWork(): number;
-  queueUnfinished(queue: number, now: number): number;
-  queueLongest(queue: number, now: number): number;
-
-  /** NOTHING: the key had a slot with its item; NO_MEMORY; else the new slot to store the item at. */
-  delayAdd(queue: number, key: string, at: number, how: number): number;
-  delayAddPair(queue: number, first: string, second: string, at: number, how: number): number;
-  delayAddSlot(queue: number, slot: number, at: number, how: number): number;
-  delayNext(queue: number): number;
-  delayAdvance(queue: number, now: number): number;
-  /** delayAdvance of a priority queue, one by one: the slot, or NOTHING. */
-  delayFire(queue: number, now: number): number;
-  delayPop(queue: number, now: number): number;
-  delayCancel(queue: number, slot: number): number;
-  delayUntil(queue: number, slot: number): number;
-  delayWaiting(queue: number): number;
-
-  /** A queue with levels. everyMs 0: priorities do not age. 0: no memory. */
-  priorityNew(timed: boolean, everyMs: number): number;
-  /** NOTHING: ready already; NO_MEMORY; else the slot, with SLOT_FLAG as from queueAdd, WAITS_FLAG or RAISED_FLAG. */
-  priorityAdd(queue: number, key: string, priority: number, now: number, after: number, how: number): number;
-  priorityAddPair(
-    queue: number,
-    first: string,
-    second: string,
-    priority: number,
-    now: number,
-    after: number,
-    how: number,
-  ): number;
-  priorityAddSlot(queue: number, slot: number, priority: number, now: number, after: number, how: number): number;
-  /** Nothing is handed out any more. */
-  priorityClose(queue: number): void;
-  /** Of the key that a priority queue handed out last; before the raise that was answered last; of a slot. */
-  priorityTaken(): number;
-  priorityRaisedFrom(): number;
-  priorityOf(queue: number, slot: number): number;
-  /** How many levels there are, lowest first; levelLongest is as of then. */
-  levelsSurvey(queue: number): number;
-  levelPriority(queue: number, index: number): number;
-  levelDepth(queue: number, index: number): number;
-  levelLongest(queue: number, index: number, now: number): number;
-
-  /** The host's slots: int32 with a generation. The address of the block that batches are passed in, or 0. */
-  slotsBlock(count: number): number;
-  slotIssue(queue: number, slot: number): number;
-  slotPin(queue: number, slot: number): number;
-  /** 0 kept, 1 the slot was given back, STALE. */
-  slotUnpin(queue: number, slot: number): number;
-  slotNumber(queue: number, slot: number): number;
-  slotAdd(queue: number, slot: number, now: number): number;
-  slotGet(queue: number, now: number): number;
-  slotDone(queue: number, slot: number, now: number): number;
-  slotsFresh(queue: number, count: number): number;
-  slotsAdd(queue: number, count: number, now: number): number;
-  slotsGet(queue: number, most: number, now: number): number;
-  slotsDone(queue: number, count: number, now: number): number;
-  slotsRequeued(): number;
-  /** From here on slots are plain numbers again. */
-  slotsBusy(queue: number, from: number): number;
-  slotAdded(queue: number, slot: number): number;
-  slotStarted(queue: number, slot: number): number;
-
-  indexNew(): number;
-  indexFree(index: number): void;
-  indexValues(index: number): number;
-  indexBegin(count: number): number;
-  indexPush(index: number, value: number): void;
-  indexAbort(index: number): number;
-  indexCommit(index: number, slot: number): number;
-  indexList(): number;
-  indexSet(index: number, value: number): number;
-  indexSetCount(index: number, value: number): number;
-}
-
 /** For engines without the string builtins. Correct, not fast: there the tables that hash in JS are the default (keys.ts). */
 const stringFunctions = {
   length: (text: string) => text.length,
@@ -165,58 +56,6 @@ function throwing(error: () => CapstanError): CoreExports {
     throw error();
   };
   return new Proxy({} as CoreExports, { get: () => thrower });
-}
-
-/**
- * Exports of the hot path, which stay what they are: a call that the engine compiles into its caller. Whoever calls one of them
- * catches what it throws and throws `trapped` of that. test/core-traps.test.ts traps in each export, in every call that reaches it.
- */
-const BARE: ReadonlySet<string> = new Set<keyof CoreExports>([
-  'memoryPages',
-  'keysFind',
-  'keysFindPair',
-  'keysIntern',
-  'keysInternPair',
-  'keysSlotNew',
-  'queueAdd',
-  'queueAddPair',
-  'queueAddSlot',
-  'queueGet',
-  'queueTake',
-  'queueDoneSlot',
-  'queueLen',
-  'delayAdd',
-  'delayAddPair',
-  'delayAddSlot',
-  'delayAdvance',
-  'delayPop',
-  'slotAdd',
-  'slotGet',
-  'slotDone',
-  'priorityAdd',
-  'priorityAddPair',
-  'priorityAddSlot',
-]);
-
-type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
-
-/** The exports of an instance, all but the bare ones guarded. None of these takes more than five arguments; Wasm ignores what is too much. */
-function guarded(core: Core, exports: WebAssembly.Exports): CoreExports {
-  const x: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(exports)) {
-    const call = value as Export;
-    x[name] =
-      typeof value !== 'function' || BARE.has(name)
-        ? value
-        : (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => {
-            try {
-              return call(a, b, c, d, e);
-            } catch (cause) {
-              throw core.trapped(cause);
-            }
-          };
-  }
-  return x as unknown as CoreExports;
 }
 
 /** Stands for the exports of something that was disposed of. */
@@ -294,7 +133,7 @@ export class Core {
       if (cause instanceof CapstanError) throw cause;
       throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', { cause });
     }
-    this.x = guarded(this, instance.exports);
+    this.x = coreExports(instance.exports, (cause) => this.trapped(cause));
     this.#memory = this.x.memory;
     this.#words = new Uint32Array(this.#memory.buffer);
     this.#ints = new Int32Array(this.#memory.buffer);
