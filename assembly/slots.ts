@@ -186,7 +186,8 @@ export function slotsGet(queue: usize, most: u32, now: f64): u32 {
 
 let requeued: u32 = 0;
 
-function donePlain(queue: usize, count: u32): u32 {
+@inline
+function donePlain(queue: usize, count: u32, fresh: bool): u32 {
   const ring = <usize>load<u32>(queue, Q_RING);
   const mask = load<u32>(queue, Q_RING_MASK);
   const first = load<u32>(queue, Q_TAIL);
@@ -196,9 +197,9 @@ function donePlain(queue: usize, count: u32): u32 {
   let done: u32 = 0;
   for (let at = block; at < end; at += 4) {
     const token = load<u32>(at);
-    const record = freshRecord(queue, token);
-    if (record == 0) continue;
     const slot = token & NUMBER;
+    const record = fresh ? recordOf(queue, slot) : freshRecord(queue, token);
+    if (record == 0) continue;
     const meta = load<u32>(record, R_META);
     if ((meta & PROCESSING) == 0) continue;
     store<u32>(record, meta & ~PROCESSING, R_META);
@@ -219,13 +220,14 @@ function donePlain(queue: usize, count: u32): u32 {
 }
 
 /**
- * Ends the processing of the slots in the block; a stale one and one that is not being processed are passed over. The numbers of the
- * slots that were given back are in the block then; says how many. See slotsRequeued.
+ * Ends the processing of the slots in the block; a stale one and one that is not being processed are passed over. `fresh`: slotsFresh has
+ * said that none is stale (one that is there twice is not being processed the second time). The numbers of the slots that were given
+ * back are in the block then; says how many. See slotsRequeued.
  */
-export function slotsDone(queue: usize, count: u32, now: f64): u32 {
+export function slotsDone(queue: usize, count: u32, now: f64, fresh: bool): u32 {
   let released: u32 = 0;
   requeued = 0;
-  if (isPlain(queue)) return donePlain(queue, count);
+  if (isPlain(queue)) return fresh ? donePlain(queue, count, true) : donePlain(queue, count, false);
   for (let i: u32 = 0; i < count; i++) {
     const token = load<u32>(block + (<usize>i << 2));
     const record = freshRecord(queue, token);

@@ -99,7 +99,8 @@ export interface CoreExports {
   slotsFresh(queue: number, count: number): number;
   slotsAdd(queue: number, count: number, now: number): number;
   slotsGet(queue: number, most: number, now: number): number;
-  slotsDone(queue: number, count: number, now: number): number;
+  /** `fresh`: slotsFresh has said that all of them are. */
+  slotsDone(queue: number, count: number, now: number, fresh: boolean): number;
   slotsRequeued(): number;
   /** From here on slots are plain numbers again. */
   slotsBusy(queue: number, from: number): number;

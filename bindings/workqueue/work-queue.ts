@@ -98,7 +98,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     const slots = this.#batches.get(items);
     if (slots !== undefined && !this.#oneByOne && !this.stopped && this.#isBatch(items as T[], slots)) {
       this.#batches.delete(items);
-      if (slots.length > 0) this.#end(slots, slots.length);
+      if (slots.length > 0) this.#end(slots, slots.length, false);
       return;
     }
     for (const item of items) this.done(item);
@@ -246,8 +246,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     let ready: number;
     try {
       this.#write(slots, count);
-      const fresh = this.core.x.slotsFresh(this.handle, count);
-      if (fresh < count) throw stale(slots[fresh] as number);
+      this.#checkFresh(slots, count);
       ready = this.core.x.slotsAdd(this.handle, count, now);
     } catch (cause) {
       throw this.core.trapped(cause);
@@ -287,14 +286,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       for (const item of this.#itemsOf(slots, count)) this.done(item);
       return;
     }
-    try {
-      this.#write(slots, count);
-      const fresh = this.core.x.slotsFresh(this.handle, count);
-      if (fresh < count) throw stale(slots[fresh] as number);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
-    this.#end(slots, count);
+    this.#end(slots, count, true);
   }
 
   /**
@@ -348,6 +340,12 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     this.core.ints().set(count === slots.length ? slots : slots.subarray(0, count), block >>> 2);
   }
 
+  /** Of the slots that were written. */
+  #checkFresh(slots: Int32Array, count: number): void {
+    const fresh = this.core.x.slotsFresh(this.handle, count);
+    if (fresh < count) throw stale(slots[fresh] as number);
+  }
+
   #block(count: number): number {
     const block = this.core.x.slotsBlock(count);
     if (block === 0) throw this.core.outOfMemory();
@@ -371,14 +369,15 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     return count;
   }
 
-  /** Ends the processing of slots; stale ones are passed over. */
-  #end(slots: Int32Array, count: number): void {
+  /** Ends the processing of slots. A stale one: STALE_SLOT, and nothing was done; or, unless `strict`, it is passed over. */
+  #end(slots: Int32Array, count: number, strict: boolean): void {
     const now = this.now();
     let released: number;
     let requeued: number;
     try {
       this.#write(slots, count);
-      released = this.core.x.slotsDone(this.handle, count, now);
+      if (strict) this.#checkFresh(slots, count);
+      released = this.core.x.slotsDone(this.handle, count, now, strict);
       requeued = this.core.x.slotsRequeued();
     } catch (cause) {
       throw this.core.trapped(cause);
