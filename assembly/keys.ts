@@ -1,7 +1,11 @@
 // The key table: any string, or a pair of strings, to a slot. A slot belongs to its key until keysRelease.
 //
-// Buckets are u64: hash in the upper half, slot + 1 in the lower, 0 when empty; linear probing, deletion shifts back, so
-// there are no tombstones and churn costs no memory.
+// Buckets are u32, 0 when empty; of 2^k buckets:
+//
+//   |hash, bits k to 27 |distance, 4 bits |slot + 1, k bits|
+//
+// The distance is how far the bucket is behind the home of its key (bits 0 to k - 1 of the hash), so the home is known without the record; from
+// FAR on the record has to be asked. Linear probing; deletion shifts back, so there are no tombstones and churn costs no memory.
 
 import { blockAlloc, blockFree } from "./memory";
 import { ringReady } from "./ring";
@@ -13,6 +17,8 @@ import {
 } from "./record";
 
 const FIRST_BUCKETS: u32 = 256;
+const MOST_BUCKETS: u32 = 1 << 27;
+const FAR: u32 = 15;
 const FIRST_DIRECTORY: u32 = 16;
 let instanceSeed: u64 = 0x9e3779b97f4a7c15;
 let instanceSecret: u64 = 0xd6e8feb86659fd93;
@@ -49,8 +55,13 @@ export function keysFree(table: usize): void {
   if (directory != 0) blockFree(directory, directoryBytes);
   if (times != 0) blockFree(times, directoryBytes);
   const buckets = <usize>load<u32>(table, T_BUCKETS);
-  if (buckets != 0) blockFree(buckets, (load<u32>(table, T_MASK) + 1) << 3);
+  if (buckets != 0) blockFree(buckets, (load<u32>(table, T_MASK) + 1) << 2);
   blockFree(table, HEADER_BYTES);
+}
+
+@inline
+function bucketAt(buckets: usize, index: u32): usize {
+  return buckets + (<usize>index << 2);
 }
 
 /** The slot of the key read last, or NOTHING. */
@@ -58,37 +69,57 @@ export function findRead(table: usize): i32 {
   const buckets = <usize>load<u32>(table, T_BUCKETS);
   if (buckets == 0) return NOTHING;
   const mask = load<u32>(table, T_MASK);
+  const shift = <u32>popcnt(mask) + 4;
+  const tag = (keyHash << 4) >> shift;
   let i = keyHash & mask;
   while (true) {
-    const entry = load<u64>(buckets + (<usize>i << 3));
+    const entry = load<u32>(bucketAt(buckets, i));
     if (entry == 0) return NOTHING;
-    if (<u32>(entry >> 32) == keyHash) {
-      const slot = <u32>entry - 1;
+    if (entry >> shift == tag) {
+      const slot = (entry & mask) - 1;
       if (isKey(keyOf(table, slot))) return slot;
     }
     i = (i + 1) & mask;
   }
 }
 
+/** Puts a key into the first free bucket from its home on. `rest`: of the hash, bits k to 27. */
+@inline
+function putBucket(buckets: usize, mask: u32, home: u32, rest: u32, slot: u32): void {
+  let i = home;
+  while (load<u32>(bucketAt(buckets, i)) != 0) i = (i + 1) & mask;
+  const bits = <u32>popcnt(mask);
+  store<u32>(bucketAt(buckets, i), (rest << (bits + 4)) | (min((i - home) & mask, FAR) << bits) | (slot + 1));
+}
+
+/** How far an entry is behind its home. */
+@inline
+function distanceOf(table: usize, mask: u32, index: u32, entry: u32): u32 {
+  const distance = (entry >> <u32>popcnt(mask)) & FAR;
+  return distance < FAR ? distance : (index - load<u32>(recordOf(table, (entry & mask) - 1), R_HASH)) & mask;
+}
+
 function growBuckets(table: usize): bool {
   const old = <usize>load<u32>(table, T_BUCKETS);
-  const oldCount: u32 = old == 0 ? 0 : load<u32>(table, T_MASK) + 1;
-  if (oldCount >= 1 << 28) return false;
+  const oldMask = load<u32>(table, T_MASK);
+  const oldCount: u32 = old == 0 ? 0 : oldMask + 1;
+  if (oldCount >= MOST_BUCKETS) return false;
   const count = old == 0 ? FIRST_BUCKETS : oldCount << 1;
-  const buckets = blockAlloc(count << 3);
+  const buckets = blockAlloc(count << 2);
   if (buckets == 0) return false;
-  memory.fill(buckets, 0, <usize>count << 3);
+  memory.fill(buckets, 0, <usize>count << 2);
   const mask = count - 1;
+  const bits = <u32>popcnt(oldMask);
   for (let i: u32 = 0; i < oldCount; i++) {
-    const entry = load<u64>(old + (<usize>i << 3));
+    const entry = load<u32>(bucketAt(old, i));
     if (entry == 0) continue;
-    let j = <u32>(entry >> 32) & mask;
-    while (load<u64>(buckets + (<usize>j << 3)) != 0) j = (j + 1) & mask;
-    store<u64>(buckets + (<usize>j << 3), entry);
+    const rest = entry >> (bits + 4);
+    const home = ((i - distanceOf(table, oldMask, i, entry)) & oldMask) | ((rest & 1) << bits);
+    putBucket(buckets, mask, home, rest >> 1, (entry & oldMask) - 1);
   }
   store<u32>(table, <u32>buckets, T_BUCKETS);
   store<u32>(table, mask, T_MASK);
-  if (old != 0) blockFree(old, oldCount << 3);
+  if (old != 0) blockFree(old, oldCount << 2);
   return true;
 }
 
@@ -204,11 +235,9 @@ export function internRead(table: usize): i32 {
     to = external;
   }
   copyKey(to);
-  const buckets = <usize>load<u32>(table, T_BUCKETS);
   const newMask = load<u32>(table, T_MASK);
-  let i = keyHash & newMask;
-  while (load<u64>(buckets + (<usize>i << 3)) != 0) i = (i + 1) & newMask;
-  store<u64>(buckets + (<usize>i << 3), (<u64>keyHash << 32) | <u64>(slot + 1));
+  const rest = (keyHash & 0x0fffffff) >> <u32>popcnt(newMask);
+  putBucket(<usize>load<u32>(table, T_BUCKETS), newMask, keyHash & newMask, rest, slot);
   return slot;
 }
 
@@ -226,24 +255,26 @@ function freeExternal(key: usize): void {
 function removeBucket(table: usize, hash: u32, slot: u32): void {
   const buckets = <usize>load<u32>(table, T_BUCKETS);
   const mask = load<u32>(table, T_MASK);
+  const bits = <u32>popcnt(mask);
   let hole = hash & mask;
-  while (<u32>load<u64>(buckets + (<usize>hole << 3)) != slot + 1) hole = (hole + 1) & mask;
+  while ((load<u32>(bucketAt(buckets, hole)) & mask) != slot + 1) hole = (hole + 1) & mask;
   for (let i = (hole + 1) & mask; ; i = (i + 1) & mask) {
-    const entry = load<u64>(buckets + (<usize>i << 3));
+    const entry = load<u32>(bucketAt(buckets, i));
     if (entry == 0) break;
+    const distance = distanceOf(table, mask, i, entry);
+    const step = (i - hole) & mask;
     // An entry may move back to the hole unless its home lies behind the hole.
-    if (((i - (<u32>(entry >> 32) & mask)) & mask) >= ((i - hole) & mask)) {
-      store<u64>(buckets + (<usize>hole << 3), entry);
-      hole = i;
-    }
+    if (distance < step) continue;
+    store<u32>(bucketAt(buckets, hole), (entry & ~(FAR << bits)) | (min(distance - step, FAR) << bits));
+    hole = i;
   }
-  store<u64>(buckets + (<usize>hole << 3), 0);
+  store<u32>(bucketAt(buckets, hole), 0);
 }
 
 /** The home bucket of a record's key, whatever is in it. */
 @inline
 export function peekBucket(table: usize, record: usize): u64 {
-  return load<u64>(<usize>load<u32>(table, T_BUCKETS) + (<usize>(load<u32>(record, R_HASH) & load<u32>(table, T_MASK)) << 3));
+  return load<u32>(bucketAt(<usize>load<u32>(table, T_BUCKETS), load<u32>(record, R_HASH) & load<u32>(table, T_MASK)));
 }
 
 /** Gives the slot back; its key is forgotten. */

@@ -16,7 +16,7 @@
 //                                     |or 2 × u32 |     |or: block u32, units u32, split u32 (EXTERNAL) |
 
 export const HEADER_BYTES: u32 = 128;
-export const T_BUCKETS: usize = 0; // u32 address of u64[mask + 1], 0 before the first key
+export const T_BUCKETS: usize = 0; // u32 address of u32[mask + 1], 0 before the first key
 export const T_MASK: usize = 4;
 export const T_DIR: usize = 8; // u32 address of u32[dirSize], addresses of chunks
 export const T_DIR_SIZE: usize = 12; // chunks the directory has room for

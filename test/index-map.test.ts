@@ -46,9 +46,9 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     const churn = (from: number, to: number) => {
       for (let i = from; i < to; i++) index.set(i % 100, [`value-${i}`, `other-${i}-${'x'.repeat(i % 90)}`]);
     };
-    churn(0, 2_000);
+    churn(0, 20_000); // blocks of all sizes
     const pages = core.x.memoryPages();
-    churn(2_000, 100_000);
+    churn(20_000, 100_000);
     expect(core.x.memoryPages()).toBe(pages);
     expect(index.values()).toHaveLength(200);
   });
