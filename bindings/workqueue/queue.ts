@@ -405,8 +405,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   #stop(): void {
     if (this.stopped) return;
     this.stopped = true;
-    this.meter?.stop();
     if (this.over()) this.gets.end();
+    this.meter?.stop(); // the clock is a user's
     this.drop();
   }
 

@@ -199,6 +199,18 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(clock.timers()).toBe(0);
   });
 
+  // The timer of the metrics was cleared first.
+  test('a clock that throws at the shutdown keeps no get waiting', async () => {
+    const clock = new FakeClock();
+    const queue = new WorkQueue({ clock, name: 'q', metricsProvider: new RecordingProvider() });
+    const got = queue.get();
+    clock.clearTimer = () => {
+      throw new Error('clock');
+    };
+    expect(() => queue.shutDown()).toThrow('clock');
+    expect(await got).toEqual({ item: undefined, shutdown: true });
+  });
+
   test('a metric that shuts the queue down leaves no timer behind', () => {
     const clock = new FakeClock();
     const metricsProvider = Object.assign(new RecordingProvider(), {
