@@ -10,6 +10,7 @@
 import { compileCore } from '#core-module';
 import { type CoreExports, coreExports } from './core-exports.ts';
 import { CapstanError, show } from './errors.ts';
+import { handleError } from './handle-error.ts';
 
 export type { CoreExports } from './core-exports.ts';
 
@@ -201,7 +202,13 @@ export class Core {
       );
     this.x = throwing(error);
     if (shared === this) shared = undefined;
-    for (const resident of this.residents) resident.deref()?.poisoned(error());
+    for (const resident of this.residents) {
+      try {
+        resident.deref()?.poisoned(error());
+      } catch (thrown) {
+        handleError(thrown, 'end of a poisoned queue'); // its user's clock or signal: the others must be told all the same
+      }
+    }
     this.residents.clear();
     return error();
   }

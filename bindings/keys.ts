@@ -28,7 +28,14 @@ export interface KeyTable<T> {
   addAt(item: T, priority: number, now: number, after: number, how: number): number;
   /** The core has given this slot back. */
   released(slot: number): void;
+  /**
+   * The table has been given back: from now on `gone` answers in place of the core. A key function may do that in the middle of a call, so
+   * the core is asked for after the item has been read.
+   */
+  closed(gone: Exporting): void;
 }
+
+type Exporting = Pick<Core, 'x'>;
 
 export type KeyMode = 'wasm' | 'js';
 
@@ -117,7 +124,7 @@ export function readRequest(item: Request): void {
 }
 
 class WasmTexts<T> implements KeyTable<T> {
-  readonly #core: Core;
+  #core: Exporting;
   readonly #handle: number;
   readonly #text: KeyFunction<T>;
 
@@ -128,30 +135,39 @@ class WasmTexts<T> implements KeyTable<T> {
   }
 
   add(item: T, now: number): number {
-    return this.#core.x.queueAdd(this.#handle, this.#text(item), now);
+    const text = this.#text(item);
+    return this.#core.x.queueAdd(this.#handle, text, now);
   }
 
   wait(item: T, at: number, how: number): number {
-    return this.#core.x.delayAdd(this.#handle, this.#text(item), at, how);
+    const text = this.#text(item);
+    return this.#core.x.delayAdd(this.#handle, text, at, how);
   }
 
   addAt(item: T, priority: number, now: number, after: number, how: number): number {
-    return this.#core.x.priorityAdd(this.#handle, this.#text(item), priority, now, after, how);
+    const text = this.#text(item);
+    return this.#core.x.priorityAdd(this.#handle, text, priority, now, after, how);
   }
 
   find(item: T): number {
-    return this.#core.x.keysFind(this.#handle, this.#text(item));
+    const text = this.#text(item);
+    return this.#core.x.keysFind(this.#handle, text);
   }
 
   intern(item: T): number {
-    return this.#core.x.keysIntern(this.#handle, this.#text(item));
+    const text = this.#text(item);
+    return this.#core.x.keysIntern(this.#handle, text);
   }
 
   released(): void {}
+
+  closed(gone: Exporting): void {
+    this.#core = gone;
+  }
 }
 
 class WasmPairs implements KeyTable<Request> {
-  readonly #core: Core;
+  #core: Exporting;
   readonly #handle: number;
 
   constructor(core: Core, handle: number) {
@@ -185,11 +201,15 @@ class WasmPairs implements KeyTable<Request> {
   }
 
   released(): void {}
+
+  closed(gone: Exporting): void {
+    this.#core = gone;
+  }
 }
 
 /** A table that finds slots in JS; subclasses say how. Invariant: an item has a slot here exactly while the core's record is in use. */
 abstract class JsKeys<T> implements KeyTable<T> {
-  readonly #core: Core;
+  #core: Exporting;
   readonly #handle: number;
 
   constructor(core: Core, handle: number) {
@@ -200,7 +220,13 @@ abstract class JsKeys<T> implements KeyTable<T> {
   protected abstract lookUp(item: T): number;
   /** Remembers the slot of the item that was looked up last. */
   protected abstract bind(slot: number): void;
+  protected abstract forgetAll(): void;
   abstract released(slot: number): void;
+
+  closed(gone: Exporting): void {
+    this.#core = gone;
+    this.forgetAll();
+  }
 
   /** What is not there is not asked of the core, so it asks whether there still is one: after a trap nothing may be answered. */
   find(item: T): number {
@@ -271,6 +297,11 @@ class JsTexts<T> extends JsKeys<T> {
     this.#slots.delete(this.#texts[slot] as string);
     this.#texts[slot] = '';
   }
+
+  protected forgetAll(): void {
+    this.#slots.clear();
+    this.#texts.length = 0;
+  }
 }
 
 /** Name within namespace: neither string is joined, and each keeps the hash that the engine has cached in it. */
@@ -299,5 +330,10 @@ class JsPairs extends JsKeys<Request> {
     names.delete(name);
     if (names.size === 0) this.#namespaces.delete(namespace);
     this.#keys[slot] = undefined;
+  }
+
+  protected forgetAll(): void {
+    this.#namespaces.clear();
+    this.#keys.length = 0;
   }
 }

@@ -26,8 +26,8 @@ export type DelayMode = keyof typeof WAIT_MODES;
 
 /** client-go's maxWait: however far away the next time is, it is looked at again after this long (a host may sleep, clocks may jump). */
 const HEARTBEAT_MS = 10_000;
-/** How long an item waits again that was due when there was no memory to queue it. */
-const NO_MEMORY_MS = 1000;
+/** How long an item waits again that was due when there was no memory to queue it, or no room in the queue that this one wraps. */
+const AGAIN_MS = 1000;
 
 /**
  * A work queue with `addAfter`. client-go: `workqueue.TypedDelayingInterface`.
@@ -93,6 +93,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** @internal addAfter() with what the core calls the mode, and WAIT_IS_BACKOFF. */
   protected delay(item: T, ms: number, how: number): void {
     if (this.inner instanceof DelayingQueue) {
+      this.checkAlive();
       this.inner.delay(item, ms, how);
       return;
     }
@@ -102,17 +103,14 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       if (!waits)
         this.add(item); // which drops it at the end, and says so when the queue is disposed of
       else if (how === WAIT_MODES.replace) {
-        this.cancel(item);
-        if (this.inner === undefined)
-          this.admit(item); // it was known: a bound does not concern it
-        else this.add(item);
+        this.#replaceNow(item);
       }
       if (!dropped) this.#retries?.inc();
       return;
     }
-    this.checkOpen();
     if (this.bound !== undefined && this.refuses(this.bound, item)) return;
     const at = this.clock.now() + ms;
+    if (Number.isNaN(at)) throw invalid('clock.now()', 'a number of milliseconds', at); // the heap could not order it
     let code: number;
     try {
       code = this.keys.wait(item, at, how);
@@ -121,8 +119,20 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     }
     if (code >= 0) this.items[code] = item;
     else if (code === NO_MEMORY) throw this.core.outOfMemory();
-    this.#retries?.inc();
     this.wakeAt(at);
+    this.#retries?.inc(); // last: a user's metric may end the queue
+  }
+
+  /** The wait ends when nothing can fail any more: a wrapped queue may be full, a clock may throw. */
+  #replaceNow(item: T): void {
+    if (this.inner !== undefined) {
+      this.add(item);
+      this.cancel(item);
+      return;
+    }
+    const now = this.now();
+    this.cancel(item);
+    this.admit(item, now); // it was known: a bound does not concern it
   }
 
   /** @internal Something waits until then. */
@@ -174,10 +184,9 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   #fire(): void {
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const now = this.clock.now();
     let reported = false;
     try {
-      this.addDue(now);
+      this.addDue(this.clock.now());
     } catch (error) {
       reported = true;
       handleError(error, 'delayed adds');
@@ -198,19 +207,34 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
   }
 
-  /** An item that the queue has no memory for waits again: it must not be lost. */
+  /**
+   * An item that there is no memory or no room for waits again, and one whose queue is poisoned waits for recover(): it must not be lost.
+   * A bound of this queue does not concern it: it was known.
+   */
   #addOne(item: T, now: number): void {
     try {
-      this.add(item);
+      if (this.inner === undefined) this.admit(item, now);
+      else this.inner.add(item);
     } catch (error) {
-      if (!(error instanceof CapstanError) || error.code !== 'OUT_OF_MEMORY') throw error;
-      const code = this.keys.wait(item, now + NO_MEMORY_MS, WAIT_MODES.earliest);
-      if (code >= 0) this.items[code] = item;
-      handleError(
-        error,
-        code === NO_MEMORY ? 'delayed adds: an item is lost' : 'delayed adds: tried again in a second',
-      );
+      const code = error instanceof CapstanError ? error.code : undefined;
+      const ended = code === 'POISONED';
+      if (!ended && code !== 'OUT_OF_MEMORY' && code !== 'QUEUE_FULL') throw error;
+      const kept = this.#keep(item, ended ? Number.POSITIVE_INFINITY : now + AGAIN_MS);
+      const next = ended ? 'an item is left to recover()' : 'tried again in a second';
+      handleError(error, `delayed adds: ${kept ? next : 'an item is lost'}`);
     }
+  }
+
+  /** False: there was no memory. */
+  #keep(item: T, at: number): boolean {
+    let code: number;
+    try {
+      code = this.keys.wait(item, at, WAIT_MODES.earliest);
+    } catch {
+      return this.items.push(item) > 0; // this queue is poisoned, too: no slot will be given out any more
+    }
+    if (code >= 0) this.items[code] = item;
+    return code !== NO_MEMORY;
   }
 
   #pop(now: number): number {

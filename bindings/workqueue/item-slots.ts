@@ -153,6 +153,7 @@ export class ItemSlots<T> {
   dispose(): void {
     if (this.#exports === disposed) return;
     this.#exports = disposed;
+    this.#table.closed({ x: disposed });
     this.#forgetAll();
     giveBack(this, this.#holding);
   }

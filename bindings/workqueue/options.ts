@@ -27,7 +27,7 @@ export interface QueueOptions<T> {
   key?: KeyFunction<T>;
   /** Default: first in, first out. */
   queue?: QueueOrder<T>;
-  /** Wrap this queue instead of having one: delays, limits and failures are added to it. */
+  /** Wrap this queue instead of having one: delays, limits and failures are added to it. While it is full, what becomes due is tried again each second. */
   inner?: WorkQueue<T>;
   /** Keeps when each key was added and handed out, for `snapshot()`. Default: only queues with metrics do, as it costs a look at the clock each time. */
   times?: boolean;

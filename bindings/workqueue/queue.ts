@@ -19,6 +19,7 @@ import {
   NOTHING,
   SLOT_FLAG,
   STATE_BUSY,
+  STATE_DIRTY,
   STATE_PROCESSING,
   sharedCore,
 } from '../core.ts';
@@ -118,8 +119,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /** @internal add() without the questions: of a queue that wraps none, is not shut down and has room. */
-  protected admit(item: T): void {
-    const now = this.now();
+  protected admit(item: T, now: number = this.now()): void {
     let code: number;
     try {
       code = this.keys.add(item, now);
@@ -189,14 +189,18 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal tryGet() up to the metrics. */
   take(): T | undefined {
+    return this.takeSlot() < 0 ? undefined : this.#lastItem;
+  }
+
+  /** @internal The slot of the item that take() answers, or NOTHING. */
+  protected takeSlot(): number {
     const now = this.now();
     const { core, handle, keys, order } = this;
     const slot = order === undefined ? this.#takeFirst(now) : takeChosen(order, { core, handle, keys }, now);
-    if (slot < 0) return undefined;
-    const item = this.items[slot] as T;
-    this.#lastItem = item;
+    if (slot < 0) return slot;
+    this.#lastItem = this.items[slot];
     this.#lastSlot = slot;
-    return item;
+    return slot;
   }
 
   /** @internal Tells the metrics of the item taken last. They are a user's and may call back, so whoever waits for the item has it by then. */
@@ -217,7 +221,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     try {
       if (item === this.#lastItem && this.#lastSlot !== NOTHING) slot = this.#lastSlot;
       else {
-        if (this.core === disposed) this.checkAlive(); // before the look-up: the table's memory may be another's by now
         slot = this.keys.find(item);
         if (slot === NOTHING) return;
         if (slot < 0) throw this.core.outOfMemory();
@@ -289,6 +292,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal All that dispose() has to do for a queue whose constructor fails. */
   protected giveUp(): void {
     this.core = disposed;
+    this.keys.closed(disposed);
     giveBack(this, this.#held);
   }
 
@@ -302,11 +306,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   protected disposed(): boolean {
     return this.core === disposed;
-  }
-
-  /** @internal Throws when disposed of. Enough before a call of the core that throws by itself when poisoned: it costs no call. */
-  protected checkOpen(): void {
-    if (this.core === disposed) this.checkAlive();
   }
 
   /** @internal Throws when disposed of or poisoned. */
@@ -406,8 +405,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   #stop(): void {
     if (this.stopped) return;
     this.stopped = true;
-    this.meter?.stop();
     if (this.over()) this.gets.end();
+    this.meter?.stop(); // the clock is a user's
     this.drop();
   }
 
@@ -426,7 +425,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   #touch(item: T): void {
     const slot = this.slotOf(item);
-    if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_PROCESSING) === 0) this.order?.touch(item);
+    const state = slot < 0 ? 0 : this.core.x.queueState(this.handle, slot) & (STATE_DIRTY | STATE_PROCESSING);
+    if (state === STATE_DIRTY) this.order?.touch(item); // else it is processed, or left to its back-off
   }
 
   /** @internal What `KeyTable.find` answers. */

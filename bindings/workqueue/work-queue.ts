@@ -8,12 +8,13 @@
  */
 import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { QueueOptions } from './options.ts';
 import { BaseQueue } from './queue.ts';
 import { type QueuedKey, readKeys, type Snapshot, type SnapshotOptions } from './snapshot.ts';
 
-/** In snapshots of a queue that wraps another, the keys that only wait in the outer one come behind the inner one's, from here on. */
+/** In snapshots of a queue that wraps another, the keys that only wait in the outer one come this far behind the inner one's own. */
 const OWN_KEYS = 2 ** 32;
 /** What slotUnpin answers when it gave the slot back. */
 const UNPIN_RELEASED = 1;
@@ -40,6 +41,7 @@ const UNPIN_RELEASED = 1;
 export class WorkQueue<T = string> extends BaseQueue<T> {
   readonly #oneByOne: boolean; // for reasons that never change; a shutdown is another one, as each done may wake who waits for the end
   readonly #plain: boolean; // a slot is the core's business alone, at any time
+  readonly #ownFrom: number; // where its own keys begin in snapshots
   readonly #batches = new WeakMap<object, Int32Array>(); // the slots of arrays that getBatch() made
 
   constructor(options: QueueOptions<T> = {}) {
@@ -47,12 +49,13 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     this.#oneByOne = this.order !== undefined || this.meter?.perOperation === true;
     this.#plain =
       !this.#oneByOne && !this.hasLevels && !this.timed && this.inner === undefined && this.bound === undefined;
+    this.#ownFrom = this.inner === undefined ? 0 : this.inner.#ownFrom + OWN_KEYS;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
   /** Adds the items in turn. When one is refused, those before it have been added. */
   addAll(items: Iterable<T>): void {
-    if (typeof items?.[Symbol.iterator] !== 'function') throw invalid('items', 'an iterable', items);
+    checkItems(items);
     for (const item of items) this.add(item);
   }
 
@@ -73,11 +76,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     }
     const items: T[] = [];
     if (this.#oneByOne || this.items.length > SLOT_LIMIT) {
-      while (items.length < max) {
-        const item = this.tryGet();
-        if (item === undefined) break;
-        items.push(item);
-      }
+      this.#takeEach(max, (slot) => items.push(this.items[slot] as T));
       return items;
     }
     const slots = new Int32Array(Math.min(max, this.len()));
@@ -89,7 +88,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** Ends the processing of the items, as done() does for each. */
   doneAll(items: Iterable<T>): void {
-    if (typeof items?.[Symbol.iterator] !== 'function') throw invalid('items', 'an iterable', items);
+    checkItems(items);
     if (this.inner !== undefined) {
       this.checkAlive();
       this.inner.doneAll(items);
@@ -243,14 +242,8 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       return;
     }
     const now = this.now();
-    let ready: number;
-    try {
-      this.#write(slots, count);
-      this.#checkFresh(slots, count);
-      ready = this.core.x.slotsAdd(this.handle, count, now);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+    this.#writeFresh(slots, count);
+    const ready = this.core.x.slotsAdd(this.handle, count, now);
     if (ready > 0 && this.gets.size > 0) this.serve();
   }
 
@@ -266,9 +259,11 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       return 0;
     }
     if (!this.#oneByOne) return this.#take(into);
-    const items = this.getBatch(into.length);
-    for (const [i, item] of items.entries()) into[i] = this.core.x.slotIssue(this.handle, this.slotOf(item));
-    return items.length;
+    let count = 0;
+    this.#takeEach(into.length, (slot) => {
+      into[count++] = this.core.x.slotIssue(this.handle, slot);
+    });
+    return count;
   }
 
   #doneMany(slots: Int32Array, count: number): void {
@@ -282,11 +277,12 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       this.checkAlive();
       return;
     }
-    if (this.#oneByOne || this.stopped) {
-      for (const item of this.#itemsOf(slots, count)) this.done(item);
+    if (!this.#oneByOne && !this.stopped) {
+      this.#end(slots, count, true);
       return;
     }
-    this.#end(slots, count, true);
+    this.#writeFresh(slots, count);
+    this.#endEach(slots.slice(0, count));
   }
 
   /**
@@ -305,20 +301,19 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     const { after = 0, limit = 1000 } = options;
     requireInteger('after', after, 0);
     requireInteger('limit', limit, 1);
-    if (this.inner !== undefined && after < OWN_KEYS) {
-      const { keys, next = OWN_KEYS } = this.inner.snapshot(options);
+    if (this.inner !== undefined && after < this.#ownFrom) {
+      const { keys, next = this.#ownFrom } = this.inner.snapshot(options);
       for (const key of keys) this.describe(key);
       return { keys, next };
     }
-    const from = this.inner === undefined ? after : after - OWN_KEYS;
     const { keys, next } = readKeys(
       { x: this.core.x, handle: this.handle, items: this.items, hasLevels: this.hasLevels },
-      from,
+      Math.min(after - this.#ownFrom, OWN_KEYS - 1),
       limit,
       this.clock.now(),
     );
     for (const key of keys) this.describe(key);
-    return { keys, next: next === undefined ? undefined : next + after - from };
+    return { keys, next: next === undefined ? undefined : next + this.#ownFrom };
   }
 
   /** @internal Adds to a key of a snapshot what a subclass knows. */
@@ -340,10 +335,15 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     this.core.ints().set(count === slots.length ? slots : slots.subarray(0, count), block >>> 2);
   }
 
-  /** Of the slots that were written. */
-  #checkFresh(slots: Int32Array, count: number): void {
-    const fresh = this.core.x.slotsFresh(this.handle, count);
-    if (fresh < count) throw stale(slots[fresh] as number);
+  /** All of them stand for their items, or STALE_SLOT. */
+  #writeFresh(slots: Int32Array, count: number): void {
+    try {
+      this.#write(slots, count);
+      const fresh = this.core.x.slotsFresh(this.handle, count);
+      if (fresh < count) throw stale(slots[fresh] as number);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   #block(count: number): number {
@@ -357,16 +357,41 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     const now = this.now();
     const most = Math.min(into.length, this.len());
     if (most === 0) return 0;
-    let block: number;
-    let count: number;
-    try {
-      block = this.#block(most);
-      count = this.core.x.slotsGet(this.handle, most, now);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+    const block = this.#block(most);
+    const count = this.core.x.slotsGet(this.handle, most, now);
     into.set(this.core.ints().subarray(block >>> 2, (block >>> 2) + count));
     return count;
+  }
+
+  /** The same one by one. Once one has been handed out its caller must get it: what fails after that is reported. */
+  #takeEach(most: number, handOut: (slot: number) => void): void {
+    for (let count = 0; count < most; ) {
+      try {
+        const slot = this.takeSlot();
+        if (slot < 0) return;
+        handOut(slot);
+        count++;
+        this.taken();
+      } catch (error) {
+        if (count === 0) throw error;
+        handleError(error, 'a batch that ends early');
+        return;
+      }
+    }
+  }
+
+  /** Ends the processing of slots, and tells of each; stale ones are passed over. */
+  #endEach(slots: Int32Array): void {
+    const now = this.now();
+    for (const slot of slots) {
+      let outcome: number;
+      try {
+        outcome = this.core.x.slotDone(this.handle, slot, now);
+      } catch (cause) {
+        throw this.core.trapped(cause);
+      }
+      if (outcome !== STALE) this.finished(slot & SLOT_NUMBER, outcome);
+    }
   }
 
   /** Ends the processing of slots. A stale one: STALE_SLOT, and nothing was done; or, unless `strict`, it is passed over. */
@@ -375,8 +400,8 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     let released: number;
     let requeued: number;
     try {
-      this.#write(slots, count);
-      if (strict) this.#checkFresh(slots, count);
+      if (strict) this.#writeFresh(slots, count);
+      else this.#write(slots, count);
       released = this.core.x.slotsDone(this.handle, count, now, strict);
       requeued = this.core.x.slotsRequeued();
     } catch (cause) {
@@ -402,6 +427,12 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   #itemsOf(slots: Int32Array, count: number): T[] {
     return Array.from(slots.subarray(0, count), (slot) => this.slotItem(slot));
   }
+}
+
+/** A string is iterable too, and never what was meant. */
+function checkItems(items: Iterable<unknown>): void {
+  if (typeof items === 'string' || typeof items?.[Symbol.iterator] !== 'function')
+    throw invalid('items', 'an iterable of items', items);
 }
 
 function checkSlots(slots: Int32Array, count: number): void {

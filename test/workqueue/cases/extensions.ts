@@ -4,11 +4,13 @@ import {
   ItemExponentialFailureRateLimiter,
   type QueuedKey,
   type QueueOptions,
+  setErrorHandler,
   type WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { drain, expectError, expectRejection, wrong } from '../helpers.ts';
 import type { Implementation } from '../implementations.ts';
+import { RecordingProvider } from '../recording-provider.ts';
 
 export function extensionCases(make: Implementation): void {
   const delaying = (options?: QueueOptions<string>) => {
@@ -73,6 +75,30 @@ export function extensionCases(make: Implementation): void {
         expectError(() => queue.addAfter('a', 5, { mode: wrong(mode) }), 'INVALID_ARGUMENT', /earliest/);
       expectError(() => queue.addAfter('a', 5, wrong(null)), 'INVALID_ARGUMENT');
       expect(queue.cancel('a')).toBe(false);
+    });
+  });
+
+  describe(`DelayingQueue: a delay replaced by none (${make.name})`, () => {
+    // The wait was ended first, and the item was lost when the add failed.
+    test('stands when the add fails: the wrapped queue is full, the clock throws', () => {
+      const wrapping = delaying({ inner: make.queue({ maxDepth: 1 }) });
+      wrapping.queue.add('x');
+      wrapping.queue.addAfter('a', 5);
+      expectError(() => wrapping.queue.addAfter('a', 0, { mode: 'replace' }), 'QUEUE_FULL');
+      expect(drain(wrapping.queue)).toEqual(['x']);
+      wrapping.clock.step(5);
+      expect(drain(wrapping.queue)).toEqual(['a']);
+
+      const { clock, queue } = delaying({ times: true });
+      queue.addAfter('a', 5);
+      const now = clock.now.bind(clock);
+      clock.now = () => {
+        throw new Error('clock');
+      };
+      expect(() => queue.addAfter('a', 0, { mode: 'replace' })).toThrow('clock');
+      clock.now = now;
+      clock.step(5);
+      expect(drain(queue)).toEqual(['a']);
     });
   });
 
@@ -199,6 +225,28 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
+    // The order was told of an item that it had never been given.
+    test('addKeepsBackoff: an order hears nothing of an item that is left to its back-off', () => {
+      const calls: string[] = [];
+      const items: string[] = [];
+      const order = {
+        push: (item: string) => {
+          calls.push(`push ${item}`);
+          items.push(item);
+        },
+        touch: (item: string) => void calls.push(`touch ${item}`),
+        len: () => items.length,
+        pop: () => items.shift() as string,
+      };
+      const { clock, queue } = limited({ addKeepsBackoff: true, queue: order });
+      queue.addRateLimited('a');
+      queue.add('a');
+      expect(calls).toEqual([]);
+      clock.step(100);
+      queue.add('a');
+      expect(calls).toEqual(['push a', 'touch a']);
+    });
+
     test('an item added while it is processed and backs off comes once, at the end of the back-off', () => {
       const { clock, queue } = limited({ addKeepsBackoff: true });
       queue.add('a');
@@ -248,6 +296,34 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b', 'c', 'a']);
       clock.step(100);
       expect(drain(queue)).toEqual(['b', 'a']);
+    });
+
+    // Where items become due one by one, each was forgotten and then added like a new one: refused, it was lost.
+    test('never refuse what becomes due, whoever hears of it', () => {
+      const { clock, queue } = delaying({ maxDepth: 2, name: 'q', metricsProvider: new RecordingProvider() });
+      queue.add('a');
+      expect(queue.tryGet()).toBe('a');
+      queue.addAfter('c', 5);
+      queue.addAll(['b', 'a']);
+      clock.step(5);
+      expect(queue.droppedAdds()).toBe(0);
+      queue.done('a');
+      expect(drain(queue)).toEqual(['b', 'c', 'a']);
+    });
+
+    // The outer queue had forgotten the item when the inner one refused it.
+    test('that are wrapped: what is due and refused waits again', () => {
+      const reported: unknown[] = [];
+      const previous = setErrorHandler((error) => reported.push(error));
+      const { clock, queue } = delaying({ inner: make.queue({ maxDepth: 1 }) });
+      queue.add('a');
+      queue.addAfter('b', 5);
+      clock.step(5);
+      setErrorHandler(previous);
+      expect(reported).toEqual([expect.objectContaining({ code: 'QUEUE_FULL' })]);
+      expect(drain(queue)).toEqual(['a']);
+      clock.step(1_000);
+      expect(drain(queue)).toEqual(['b']);
     });
 
     test('options that make no sense are refused', () => {
@@ -323,12 +399,33 @@ export function extensionCases(make: Implementation): void {
       expect(rest.next).toBeUndefined();
     });
 
+    // Pages of the middle queue's own keys were asked of the outer one, which holds none: all that waited was left out.
+    test('of a queue around a queue around a queue shows what all of them hold', () => {
+      const clock = new FakeClock();
+      const inner = make.delaying({ clock, inner: make.queue() });
+      const limiter = make.within(() => new ItemExponentialFailureRateLimiter(100, 10_000));
+      const queue = make.rateLimiting(limiter, { clock, inner });
+      queue.add('b');
+      queue.addAfter('a', 5);
+      queue.addRateLimited('c');
+      const seen: string[] = [];
+      for (let after: number | undefined = 0; after !== undefined; ) {
+        const page: ReturnType<WorkQueue['snapshot']> = queue.snapshot({ after, limit: 1 });
+        seen.push(...page.keys.map(brief));
+        after = page.next;
+      }
+      expect(seen).toEqual(['b ready', 'a waiting', 'c waiting']);
+    });
+
     test('refuses bad pages', () => {
       const queue = make.queue();
       expectError(() => queue.snapshot({ limit: 0 }), 'INVALID_ARGUMENT', /limit/);
       expectError(() => queue.snapshot({ after: -1 }), 'INVALID_ARGUMENT', /after/);
       expectError(() => queue.snapshot(wrong(null)), 'INVALID_ARGUMENT');
-      expect(queue.snapshot({ after: 10_000 })).toEqual({ keys: [], next: undefined });
+      queue.add('a');
+      // Beyond 32 bits it began anew: a loop over pages would never have ended.
+      for (const after of [10_000, 2 ** 32, Number.MAX_SAFE_INTEGER])
+        expect(queue.snapshot({ after })).toEqual({ keys: [], next: undefined });
     });
   });
 

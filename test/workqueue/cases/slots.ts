@@ -162,6 +162,7 @@ export function slotCases(make: Implementation): void {
         expectError(() => queue.getBatch(max), 'INVALID_ARGUMENT');
       expectError(() => queue.addAll(wrong(3)), 'INVALID_ARGUMENT');
       expectError(() => queue.doneAll(wrong(undefined)), 'INVALID_ARGUMENT');
+      expectError(() => queue.addAll('default/web'), 'INVALID_ARGUMENT', /iterable/); // it would be eleven items
       expectError(() => queue.addAll(['b', wrong(7), 'c']), 'INVALID_ARGUMENT');
       expect(drain(queue)).toEqual(['a', 'b']);
     });

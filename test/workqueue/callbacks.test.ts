@@ -1,0 +1,262 @@
+/**
+ * What a caller's own code (key functions, orders, clocks, metrics) does in the middle of a call: it ends the queue, throws, or has
+ * changed its mind since. Each test is of something that once went wrong; where memory was given back too early, it was another queue's.
+ */
+import {
+  DelayingQueue,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  setErrorHandler,
+  WorkQueue,
+} from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sharedCore } from '../../bindings/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+import { drain, expectError, expectRejection } from './helpers.ts';
+import { RecordingProvider } from './recording-provider.ts';
+
+const reported: unknown[] = [];
+let previous: ReturnType<typeof setErrorHandler>;
+
+beforeEach(() => {
+  reported.length = 0;
+  previous = setErrorHandler((error) => reported.push(error));
+});
+
+afterEach(() => {
+  setErrorHandler(previous);
+  setKeyMode(undefined);
+});
+
+function keysIn(queue: WorkQueue): number {
+  return sharedCore().x.keysUsed((queue as unknown as { handle: number }).handle);
+}
+
+/** A FakeClock whose now() can be told to throw. */
+class FailingClock extends FakeClock {
+  /** Answers and errors to come, true for an error; after the last one it answers. */
+  plan: boolean[] = [];
+
+  override now(): number {
+    if (this.plan.shift()) throw new Error('clock');
+    return super.now();
+  }
+}
+
+describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
+  beforeEach(() => setKeyMode(mode));
+
+  // pin() looked the key up before it asked whether there still was a table: the key went into the table of the queue made next.
+  test('a pin of a queue that was disposed of touches no other queue', () => {
+    const gone = new WorkQueue();
+    gone.add('x');
+    gone.dispose();
+    const next = new WorkQueue();
+    next.add('y');
+    expectError(() => gone.pin('a'), 'DISPOSED');
+    expectError(() => gone.done('a'), 'DISPOSED');
+    expect(keysIn(next)).toBe(1);
+    expect(drain(next)).toEqual(['y']);
+  });
+
+  test.each<[string, (queue: DelayingQueue) => void]>([
+    ['add', (queue) => queue.add('last')],
+    ['addAfter', (queue) => queue.addAfter('last', 5)],
+    ['pin', (queue) => queue.pin('last')],
+    ['cancel', (queue) => queue.cancel('last')],
+    ['done', (queue) => queue.done('last')],
+  ])('a key function that disposes of its queue during %s touches no other queue', (_, call) => {
+    const next: WorkQueue[] = [];
+    const gone: DelayingQueue = new DelayingQueue({
+      clock: new FakeClock(),
+      key: (item) => {
+        if (item === 'last') {
+          gone.dispose();
+          next.push(new WorkQueue());
+          next[0]?.add('y');
+        }
+        return item;
+      },
+    });
+    gone.add('x');
+    expectError(() => call(gone), 'DISPOSED');
+    expect(keysIn(next[0] as WorkQueue)).toBe(1);
+    expect(drain(next[0] as WorkQueue)).toEqual(['y']);
+  });
+
+  test('an order that disposes of its queue touches no other queue', () => {
+    const next: WorkQueue[] = [];
+    const gone: WorkQueue = new WorkQueue({
+      queue: {
+        push: () => {},
+        touch: () => {},
+        len: () => 1,
+        pop: () => {
+          gone.dispose();
+          next.push(new WorkQueue());
+          next[0]?.add('y');
+          return 'x';
+        },
+      },
+    });
+    gone.add('x');
+    expectError(() => gone.tryGet(), 'DISPOSED');
+    expect(next[0]?.snapshot().keys[0]?.state).toBe('ready');
+  });
+
+  test('a key function that disposes of its limiter touches no other limiter', () => {
+    const gone: ItemExponentialFailureRateLimiter = new ItemExponentialFailureRateLimiter(1, 10, {
+      key: (item) => {
+        if (item === 'last') gone.dispose();
+        return item;
+      },
+    });
+    gone.when('x');
+    expectError(() => gone.when('last'), 'DISPOSED');
+    expectError(() => gone.when('x'), 'DISPOSED');
+  });
+
+  // The slot was found by the key once more: by a key that no longer was there it was -1, and the core wrote to wherever that led.
+  test('slots are handed out and done whatever the key of their item is by now', () => {
+    const queue = new WorkQueue<{ id: string }>({
+      name: 'q',
+      metricsProvider: new RecordingProvider(),
+      key: ({ id }) => id,
+    });
+    const item = { id: 'a' };
+    queue.add(item);
+    item.id = 'b';
+    const slots = new Int32Array(2);
+    expect(queue.getSlots(slots)).toBe(1);
+    expect(queue.slotItem(slots[0] as number)).toBe(item);
+    queue.doneSlots(slots, 1);
+    expect(queue.recover()).toEqual([]);
+    queue.shutDown();
+  });
+
+  // What had been handed out before the error was nobody's, and processed for ever.
+  test('a batch that an order or a clock ends early holds what has been handed out by then', () => {
+    const items: string[] = [];
+    let pops = 0;
+    const ordered = new WorkQueue({
+      queue: {
+        push: (item) => void items.push(item),
+        touch: () => {},
+        len: () => items.length,
+        pop: () => {
+          if (pops++ === 2) throw new Error('pop');
+          return items.shift() as string;
+        },
+      },
+    });
+    ordered.addAll(['a', 'b', 'c']);
+    expect(ordered.getBatch(3)).toEqual(['a', 'b']);
+    expect(reported).toEqual([new Error('pop')]);
+    expect(ordered.getBatch(3)).toEqual(['c']);
+
+    const clock = new FailingClock();
+    const told: WorkQueue = new WorkQueue({ clock, name: 'q', metricsProvider: new RecordingProvider() });
+    told.addAll(['a', 'b']);
+    clock.plan = [false, true];
+    const slots = new Int32Array(2);
+    expect(told.getSlots(slots)).toBe(1);
+    expect(told.slotItem(slots[0] as number)).toBe('a');
+    clock.plan = [true];
+    expect(() => told.getBatch(2)).toThrow('clock');
+    expect(told.getBatch(2)).toEqual(['b']);
+    told.shutDown();
+  });
+
+  test('a queue around a delaying queue refuses a delay once it was disposed of', () => {
+    const queue = new DelayingQueue<string>({ inner: new DelayingQueue() });
+    queue.dispose();
+    expectError(() => queue.addAfter('a', 5), 'DISPOSED');
+  });
+
+  // The error went to the host, which may end the process, and the timer was never set again.
+  test('a clock that throws when a delay ends is reported, and the delay ends all the same', () => {
+    const clock = new FailingClock();
+    const queue = new DelayingQueue({ clock });
+    queue.addAfter('a', 5);
+    clock.plan = [true];
+    clock.step(5);
+    expect(reported).toEqual([new Error('clock')]);
+    clock.step(0);
+    expect(drain(queue)).toEqual(['a']);
+  });
+
+  // A time that is no number stood in the heap for ever, and what came behind it never became due.
+  test('a clock that answers no number delays nothing for ever', () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    const now = clock.now.bind(clock);
+    clock.now = () => Number.NaN;
+    expectError(() => queue.addAfter('bad', 5), 'INVALID_ARGUMENT', /clock/);
+    clock.now = now;
+    queue.addAfter('a', 5);
+    clock.step(5);
+    expect(drain(queue)).toEqual(['a']);
+    expect(clock.timers()).toBe(0);
+  });
+
+  // The timer of the metrics was cleared first.
+  test('a clock that throws at the shutdown keeps no get waiting', async () => {
+    const clock = new FakeClock();
+    const queue = new WorkQueue({ clock, name: 'q', metricsProvider: new RecordingProvider() });
+    const got = queue.get();
+    clock.clearTimer = () => {
+      throw new Error('clock');
+    };
+    expect(() => queue.shutDown()).toThrow('clock');
+    expect(await got).toEqual({ item: undefined, shutdown: true });
+  });
+
+  test('a metric that shuts the queue down leaves no timer behind', () => {
+    const clock = new FakeClock();
+    const metricsProvider = Object.assign(new RecordingProvider(), {
+      newRetriesMetric: () => ({ inc: () => queue.shutDown() }),
+    });
+    const queue: DelayingQueue = new DelayingQueue({ clock, name: 'q', metricsProvider });
+    queue.addAfter('a', 5);
+    expect(clock.timers()).toBe(0);
+  });
+
+  // Between the outer queue, which had forgotten the item, and the inner one, which trapped, it was nowhere.
+  test('an item that is due when the core traps is recovered', () => {
+    const clock = new FakeClock();
+    const inner = new WorkQueue();
+    const queue = new DelayingQueue({ clock, inner });
+    queue.addAfter('a', 5);
+    queue.addAfter('b', 5);
+    inner.add = () => {
+      throw sharedCore().trapped(new WebAssembly.RuntimeError('unreachable'));
+    };
+    clock.step(5);
+    expect(queue.recover().sort()).toEqual(['a', 'b']);
+  });
+
+  test('an item that is due when the wrapped queue alone is poisoned is recovered, and not tried again for ever', () => {
+    const clock = new FakeClock();
+    const inner = new WorkQueue();
+    sharedCore().trapped(new WebAssembly.RuntimeError('unreachable'));
+    const queue = new DelayingQueue({ clock, inner });
+    queue.addAfter('a', 5);
+    clock.step(5);
+    expect(reported).toEqual([expect.objectContaining({ code: 'POISONED' })]);
+    expect(queue.recover()).toEqual(['a']);
+    expect(clock.timers()).toBe(0);
+  });
+
+  // The first clock that threw kept all the others from being told: their gets waited for ever.
+  test('a clock that throws when its queue is poisoned keeps nobody else from being told', async () => {
+    const clock = new FakeClock();
+    new DelayingQueue({ clock }).addAfter('a', 5);
+    const other = new WorkQueue().get();
+    clock.clearTimer = () => {
+      throw new Error('clock');
+    };
+    expect(sharedCore().trapped(new WebAssembly.RuntimeError('unreachable'))).toMatchObject({ code: 'POISONED' });
+    await expectRejection(other, 'POISONED');
+    expect(reported).toEqual([new Error('clock')]);
+  });
+});
