@@ -228,6 +228,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   /** Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may have ended the queue when they return. */
   #put(item: T, priority: number, wait: number, how: number): boolean {
     const now = wait > 0 ? this.clock.now() : this.now();
+    if (Number.isNaN(now + wait)) throw invalid('clock.now()', 'a number of milliseconds', now); // the heap could not order it
     if (this.#isStopped()) return false;
     if (this.bound !== undefined && this.refuses(this.bound, item)) return false;
     let code: number;

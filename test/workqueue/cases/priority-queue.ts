@@ -337,6 +337,20 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['c']);
     });
 
+    // Behind such a time nothing in the heap was found any more: waits never ended, and a shutdown left them.
+    test('a clock that answers no number is an error, and the waits of others end in time', () => {
+      const { queue, clock } = start();
+      const now = clock.now.bind(clock);
+      queue.addAfter('a', 5);
+      for (const wrongTime of [Number.NaN, undefined]) {
+        clock.now = () => wrong(wrongTime);
+        expectError(() => queue.addAfter('b', 1), 'INVALID_ARGUMENT', /clock\.now/);
+      }
+      clock.now = now;
+      clock.step(5);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
     test('a limiter or a clock that ends the queue: nothing is added behind its back', () => {
       const { clock } = start();
       const limiter: RateLimiter = {
