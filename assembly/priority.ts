@@ -3,8 +3,9 @@
 // - DIRTY says that a key is ready: it stands in the line of its level (levels.ts) unless it is being processed; then it is hidden, and
 //   done() puts it in line at the place that its number gives it. A key is never DIRTY and WAITING at once, unlike in other queues.
 // - R_SEQUENCE is the key's number, its place among keys of one priority. A key gets a new number when it is added to a queue that does not
-//   have it, when its priority is raised, and when its wait ends by itself; not when an add ends it.
-// - A heap entry of a waiting key is live when both its number and its time are the key's: an earlier time keeps the number.
+//   have it, when its priority is raised, when its wait is put off, and when its wait ends by itself; not when an add ends it.
+// - A heap entry of a waiting key is live when both its number and its time are the key's: an earlier time keeps the number. A later one does
+//   not, so that a key has one live entry, however often its times come and go.
 //
 // Aging: a key of priority p that has been ready for w ms counts as p + w / every. All keys age alike, so the order of two keys never
 // changes while they are in line: the next one has the smallest M_ADDED - p * every, and that is the first key of some level.
@@ -100,9 +101,10 @@ function replaces(at: f64, until: f64, how: u32): bool {
   return mode == KEEP_EARLIEST ? at < until : mode == KEEP_LATEST ? at > until : at != until;
 }
 
-/** Whether an add without delay has no effect on a waiting key. */
+/** Whether an add without delay leaves the wait of a key; its priority counts all the same. */
 function isLeft(queue: usize, meta: u32, how: u32): bool {
-  return (how & MODE) == KEEP_LATEST || ((meta & BACKOFF) != 0 && (load<u32>(queue, Q_RULES) & ADD_KEEPS_BACKOFF) != 0);
+  const mode = how & MODE;
+  return mode == KEEP_LATEST || (mode == KEEP_EARLIEST && (meta & BACKOFF) != 0 && (load<u32>(queue, Q_RULES) & ADD_KEEPS_BACKOFF) != 0);
 }
 
 /** For the level and the heap entry there is room. See priorityAdd for the answer. */
@@ -129,7 +131,6 @@ function putWaiting(queue: usize, slot: u32, level: usize, now: f64, after: f64,
   const record = recordOf(queue, slot);
   const times = timesOf(queue, slot);
   const meta = load<u32>(record, R_META);
-  if (!(after > 0) && isLeft(queue, meta, how)) return NOTHING;
   let own = levelOf(levelsOf(queue), load<i32>(times, M_PRIORITY));
   const raised = load<i32>(level, L_PRIORITY) > load<i32>(own, L_PRIORITY);
   if (raised) {
@@ -138,8 +139,11 @@ function putWaiting(queue: usize, slot: u32, level: usize, now: f64, after: f64,
     own = level;
     store<i32>(times, load<i32>(level, L_PRIORITY), M_PRIORITY);
   }
-  const number = raised ? nextNumber(queue) : load<u32>(record, R_SEQUENCE);
+  // For a new number there is no heap entry: the one that the key has stays live.
+  if (!(after > 0) && isLeft(queue, meta, how)) return NOTHING;
   let at = load<f64>(keyOf(queue, slot), K_AT);
+  const isPutOff = after > 0 && replaces(now + after, at, how) && now + after > at;
+  const number = raised || isPutOff ? nextNumber(queue) : load<u32>(record, R_SEQUENCE);
   let isOther = raised; // number or time: the entry in the heap is stale then
   if (after > 0) {
     if (how & IS_BACKOFF) store<u32>(record, meta | BACKOFF, R_META);
@@ -171,7 +175,7 @@ function addRead(queue: usize, priority: i32, now: f64, after: f64, how: u32): i
 }
 
 /**
- * Adds a key or changes what is known of it. NO_MEMORY; NOTHING: it was ready, with that priority or a higher one; or its slot, alone:
+ * Adds a key or changes what is known of it. NO_MEMORY; NOTHING: it was ready, with that priority or a higher one, or is left to its wait; or its slot, alone:
  * ready from now on; with NOT_READY: ready when done; with WAITS; with RAISED.
  */
 export function priorityAdd(queue: usize, key: externref, priority: i32, now: f64, after: f64, how: u32): i32 {

@@ -67,17 +67,20 @@ export class ModelPriorityQueue {
       this.#entries.set(key, { key, priority, counter: this.#counter++, readyAt, becameReady: this.#now });
       return;
     }
-    if (entry.readyAt !== undefined && readyAt === undefined && mode === 'latest') return;
+    const isLeft = entry.readyAt !== undefined && readyAt === undefined && mode === 'latest';
     if (priority > entry.priority) {
       entry.priority = priority;
-      entry.counter = this.#counter++;
+      if (!isLeft) entry.counter = this.#counter++;
     }
+    if (isLeft) return;
     if (entry.readyAt === undefined) return; // a delay for a ready key is ignored
     if (readyAt === undefined) {
       entry.readyAt = undefined;
       entry.becameReady = this.#now;
-    } else if (mode === 'replace') entry.readyAt = readyAt;
-    else entry.readyAt = mode === 'latest' ? Math.max(entry.readyAt, readyAt) : Math.min(entry.readyAt, readyAt);
+    } else if (readyAt < entry.readyAt ? mode !== 'latest' : mode !== 'earliest') {
+      if (readyAt > entry.readyAt) entry.counter = this.#counter++; // a wait that is put off begins anew
+      entry.readyAt = readyAt;
+    }
   }
 
   cancel(key: string): boolean {

@@ -204,7 +204,11 @@ class ReconcileLoop<T extends object> implements Controller {
     const reason = new CapstanError('STOPPED', `the controller "${this.#options.name}" is being stopped`);
     this.#stop.abort(reason);
     for (const call of this.#calls) call.abort(reason);
-    this.#queue.shutDown(); // wakes the workers that wait
+    try {
+      this.#queue.shutDown(); // wakes the workers that wait
+    } catch {
+      // Poisoned: they have been told. Thrown from here it would reach nobody but the host.
+    }
   }
 
   async #run(): Promise<void> {

@@ -5,7 +5,6 @@
 import { type Request, requestKey } from '../request.ts';
 import {
   type AddOptions,
-  defaultControllerRateLimiter,
   type GotWithPriority,
   PriorityQueue,
   type QueueOptions,
@@ -23,7 +22,7 @@ export interface RequestQueue {
   dispose(): void;
 }
 
-/** Without a limiter: the one that controller-runtime gives to such a queue. */
+/** Without a limiter: the queue's own default, which is what controller-runtime gives to such a queue and goes with it. */
 export function requestQueue(
   hasPriorities: boolean,
   limiter: RateLimiter<Request> | undefined,
@@ -37,9 +36,7 @@ class WithoutPriorities implements RequestQueue {
   readonly #queue: RateLimitingQueue<Request>;
 
   constructor(limiter: RateLimiter<Request> | undefined, options: QueueOptions<Request>) {
-    const { key, clock } = options;
-    const used = limiter ?? defaultControllerRateLimiter<Request>({ ...(key && { key }), ...(clock && { clock }) });
-    this.#queue = new RateLimitingQueue<Request>(used, options);
+    this.#queue = new RateLimitingQueue<Request>(limiter, options);
   }
 
   addWithOpts({ after = 0, rateLimited = false }: AddOptions, request: Request): void {

@@ -189,7 +189,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       this.addDue(this.clock.now());
     } catch (error) {
       reported = true;
-      handleError(error, 'delayed adds');
+      if (!this.disposed()) handleError(error, 'delayed adds');
     }
     try {
       const next = this.#call((x) => x.delayNext(this.handle));

@@ -205,7 +205,7 @@ function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): Prior
   return { inc: () => depth.inc(), dec: () => depth.dec() };
 }
 
-/** Calls a user's metrics. One that throws is reported and costs nothing else: the operation goes on. */
+/** Calls a user's metrics, and the clock for their sake. One that throws is reported and costs nothing else: the operation goes on. */
 class CallingMeter implements QueueMeter {
   readonly perOperation = true;
   readonly #metrics;
@@ -256,7 +256,7 @@ class CallingMeter implements QueueMeter {
       this.#metrics.latency.observe(waitSeconds);
     });
     this.#processing++;
-    this.#tickLater();
+    this.#call(() => this.#tickLater());
   }
 
   done(workSeconds: number): void {
@@ -270,7 +270,7 @@ class CallingMeter implements QueueMeter {
 
   stop(): void {
     this.#stopped = true;
-    this.#clock.clearTimer(this.#timer);
+    this.#call(() => this.#clock.clearTimer(this.#timer));
   }
 
   dispose(): void {
@@ -282,12 +282,12 @@ class CallingMeter implements QueueMeter {
     if (this.#stopped) return;
     this.#timer ??= this.#clock.setTimer(() => {
       this.#timer = undefined;
-      const now = this.#clock.now();
       this.#call(() => {
+        const now = this.#clock.now();
         this.#metrics.unfinished.set(this.#unfinished(now));
         this.#metrics.longest.set(this.#longest(now));
       });
-      if (this.#processing > 0) this.#tickLater();
+      if (this.#processing > 0) this.#call(() => this.#tickLater());
     }, UNFINISHED_WORK_PERIOD_MS);
   }
 

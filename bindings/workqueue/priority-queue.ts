@@ -17,7 +17,7 @@ import {
   WAIT_MODES,
   WAITS_FLAG,
 } from '../core.ts';
-import { CapstanError, invalid, requireNumber, requireObject } from '../errors.ts';
+import { invalid, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import { ItemExponentialFailureRateLimiter, type OwnLimiter, type RateLimiter } from './limiters.ts';
@@ -98,7 +98,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
         const wait = rateLimited ? shorter(after, this.limiter.when(item)) : after;
         if (this.#put(item, priority, wait, rateLimited ? WAIT_IS_BACKOFF : WAIT_MODES.earliest)) ready = true;
       } catch (error) {
-        if (isEnd(error)) throw error;
+        if (this.#isGone()) throw error;
         errors.push(error);
       }
     }
@@ -206,6 +206,16 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     return this.stopped;
   }
 
+  /** Nothing more can be added. What an error says is no answer: a limiter may be gone while its queue lives. */
+  #isGone(): boolean {
+    try {
+      this.checkAlive();
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
   /** Of user code only key functions run here: they are given what they will be given again. */
   #check(item: T): void {
     try {
@@ -218,6 +228,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   /** Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may have ended the queue when they return. */
   #put(item: T, priority: number, wait: number, how: number): boolean {
     const now = wait > 0 ? this.clock.now() : this.now();
+    if (Number.isNaN(now + wait)) throw invalid('clock.now()', 'a number of milliseconds', now); // the heap could not order it
     if (this.#isStopped()) return false;
     if (this.bound !== undefined && this.refuses(this.bound, item)) return false;
     let code: number;
@@ -254,11 +265,6 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
       throw this.core.trapped(cause);
     }
   }
-}
-
-/** Nothing more can be added. */
-function isEnd(error: unknown): boolean {
-  return error instanceof CapstanError && (error.code === 'POISONED' || error.code === 'DISPOSED');
 }
 
 /** Whether priorities age. */

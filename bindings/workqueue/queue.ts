@@ -69,7 +69,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
-
   readonly #held: Holding;
 
   declare [Symbol.dispose]: () => void;
@@ -164,16 +163,17 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal What get() does. `answer` is called when the item is handed out, before anything else is; undefined: shutdown. */
   protected next<G>(options: { signal?: AbortSignal } | undefined, answer: (item: T | undefined) => G): Promise<G> {
     const signal = options?.signal;
-    const problem = signalProblem(signal);
+    const problem = signalProblem(signal) ?? (signal?.aborted ? aborted('get()', signal) : undefined);
     if (problem !== undefined) return Promise.reject(problem);
-    if (signal?.aborted) return Promise.reject(aborted('get()', signal));
-    let item: T | undefined;
     try {
-      item = this.tryGet();
+      const item = this.take();
+      if (item === undefined && !this.over()) return this.gets.wait(signal, answer);
+      const got = answer(item); // before the metrics are told: they may take another
+      if (item !== undefined) this.taken();
+      return Promise.resolve(got);
     } catch (error) {
       return Promise.reject(error);
     }
-    return item !== undefined || this.over() ? Promise.resolve(answer(item)) : this.gets.wait(signal, answer);
   }
 
   /** The next item, or `undefined` when none is ready now. Hand it back with done(). */

@@ -9,6 +9,7 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sharedCore } from '../../bindings/core.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 
 const Widget = defineResource<TestObject>()({
@@ -591,6 +592,35 @@ test('an error of the queue itself ends the controller: run rejects with it, aft
   expect(errors).toEqual([broken]);
   expect(cluster.watches()).toBe(0);
 });
+
+// Its queue refused the shutdown, from within the listener of the signal, where nobody but the host could catch that.
+test.each(['its signal', 'stop'])(
+  'a queue that was poisoned while the caches fill keeps no controller from ending by %s',
+  async (by) => {
+    const { cluster, clock, controller, start, errors } = setup(() => undefined);
+    cluster.holdLists.set('widgets', new Promise(() => undefined));
+    const ends = new AbortController();
+    const ended = start(ends.signal);
+    await clock.settle();
+    const uncaught: unknown[] = [];
+    const onUncaught = (error: unknown): void => void uncaught.push(error);
+    const before = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException').on('uncaughtException', onUncaught);
+    try {
+      const core = sharedCore();
+      core.trapped(new WebAssembly.RuntimeError('unreachable'));
+      if (by === 'stop') await controller.stop();
+      else ends.abort();
+      await ended;
+      await clock.settle();
+    } finally {
+      process.removeAllListeners('uncaughtException');
+      for (const listener of before) process.on('uncaughtException', listener);
+    }
+    expect([uncaught, errors]).toEqual([[], []]);
+    expect([cluster.watches(), clock.timers()]).toEqual([0, 0]);
+  },
+);
 
 describe('a reconcile that takes too long', () => {
   test('is told by its signal, is waited for, and its outcome counts', async () => {

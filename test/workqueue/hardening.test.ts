@@ -5,6 +5,7 @@
 import {
   DelayingQueue,
   FakeClock,
+  PriorityQueue,
   PrometheusProvider,
   parallelizeUntil,
   RateLimitingQueue,
@@ -19,6 +20,8 @@ import { type Core, sharedCore } from '../../bindings/core.ts';
 import { IndexMap } from '../../bindings/index-map.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
 import { drain, expectError } from './helpers.ts';
+import { PriorityProvider } from './priority-provider.ts';
+import { RecordingProvider } from './recording-provider.ts';
 
 const reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -292,3 +295,76 @@ describe('FakeClock', () => {
     expectError(() => clock.setTimer(5 as unknown as () => void, 0), 'INVALID_ARGUMENT');
   });
 });
+
+test('a metric that takes an item from another priority queue changes no answer of getWithPriority', async () => {
+  // The core keeps one priority, that of what was handed out last; it was read after the metrics had been told.
+  const other = new PriorityQueue();
+  other.addWithOpts({ priority: 99 }, 'other');
+  const metricsProvider = new PriorityProvider();
+  metricsProvider.newLatencyMetric = () => ({ observe: () => void other.tryGet() });
+  const queue = new PriorityQueue(undefined, { name: 'q', clock: new FakeClock(), metricsProvider });
+  queue.addWithOpts({ priority: 5 }, 'a');
+  expect(await queue.getWithPriority()).toEqual({ item: 'a', shutdown: false, priority: 5 });
+  expect(other.len()).toBe(0);
+});
+
+describe('a clock that throws where only the metrics need it', () => {
+  function start() {
+    const clock = new FakeClock();
+    const metricsProvider = new RecordingProvider();
+    const queue = new WorkQueue({ name: 'q', clock, metricsProvider });
+    queue.add('a');
+    return { clock, metricsProvider, queue };
+  }
+  const fail = (): never => {
+    throw new Error('no time');
+  };
+
+  // The item was taken by then: whoever asked for it got the error instead, and nobody could ever hand it back.
+  test('loses no item', async () => {
+    const { clock, queue } = start();
+    clock.setTimer = fail;
+    expect(await queue.get()).toEqual({ item: 'a', shutdown: false });
+    expect(reported).toMatchObject([{ message: 'no time' }]);
+  });
+
+  // Nobody catches what a timer throws: it ended the process.
+  test('is reported from the timer, which goes on', () => {
+    const { clock, metricsProvider, queue } = start();
+    queue.tryGet();
+    const now = clock.now.bind(clock);
+    let failures = 1;
+    clock.now = () => (failures-- > 0 ? fail() : now());
+    clock.step(500);
+    expect(reported).toMatchObject([{ message: 'no time' }]);
+    clock.step(500);
+    expect(metricsProvider.values.unfinished).toBe(1);
+  });
+
+  // shutDown() ended between the flag and the gets, and a second one found it done already.
+  test('does not keep the news of a shutdown from those who wait', async () => {
+    const { clock, queue } = start();
+    queue.tryGet();
+    const waits = queue.get();
+    clock.clearTimer = fail;
+    queue.shutDown();
+    expect(await waits).toEqual({ item: undefined, shutdown: true });
+  });
+});
+
+test.each([DelayingQueue, PriorityQueue])(
+  'a metric that disposes of the queue while delays fire is no error (%o)',
+  (Queue) => {
+    // The look for the next delay found the queue gone, and that was reported as if something had gone wrong.
+    const clock = new FakeClock();
+    const metricsProvider = Queue === PriorityQueue ? new PriorityProvider() : new RecordingProvider();
+    metricsProvider.newAddsMetric = () => ({ inc: () => void queue.dispose() });
+    const options = { clock, name: 'q', metricsProvider };
+    const queue = Queue === PriorityQueue ? new PriorityQueue(undefined, options) : new DelayingQueue(options);
+    queue.addAfter('a', 5);
+    queue.addAfter('b', 5);
+    clock.step(5);
+    expect(reported).toEqual([]);
+    expectError(() => queue.add('c'), 'DISPOSED');
+  },
+);

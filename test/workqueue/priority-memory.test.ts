@@ -203,6 +203,27 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
     }
   });
 
+  // Each return to an earlier time left one more live entry of the same key and time. Making room found nothing stale to drop, time and
+  // again: 60 000 ns an add with 20 000 keys that are parked, taken forward and parked again, where a delaying queue takes 120.
+  test('waits that are put off and brought forward for ever stay as cheap as in a delaying queue', () => {
+    const clock = new FakeClock();
+    const [priority, delaying] = [make.priority(undefined, { clock }), make.delaying({ clock })].map((queue) => {
+      const keys = Array.from({ length: 20_000 }, (_, i) => `key-${i}`);
+      for (const key of keys) queue.addAfter(key, Number.POSITIVE_INFINITY);
+      const start = performance.now();
+      for (let round = 0; round < 3; round++) {
+        for (const key of keys) {
+          queue.addAfter(key, 1_000 + round, { mode: 'replace' });
+          queue.addAfter(key, Number.POSITIVE_INFINITY, { mode: 'replace' });
+        }
+      }
+      const took = performance.now() - start;
+      queue.dispose();
+      return took;
+    }) as [number, number];
+    expect(priority / delaying).toBeLessThan(25);
+  });
+
   test('priorities that come and go leave no memory behind, whichever way their keys took', () => {
     const clock = new FakeClock();
     const queue = make.priority(undefined, { clock });

@@ -210,6 +210,43 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['failed']);
     });
 
+    // The add was dropped with its priority: a change of an object whose retry had a low one was looked at last.
+    test('an add that leaves a wait still counts with its priority', () => {
+      const { queue, clock } = start({ addKeepsBackoff: true });
+      queue.addWithOpts({ rateLimited: true, priority: -100 }, 'failed');
+      queue.addWithOpts({ after: 5, priority: -100 }, 'latest');
+      queue.add('failed');
+      queue.addAfter('latest', 0, { mode: 'latest' });
+      expect(queue.len()).toBe(0);
+      clock.step(5);
+      queue.addWithOpts({ priority: -1 }, 'between');
+      expect(drain(queue)).toEqual(['failed', 'latest', 'between']);
+    });
+
+    // It was left to its back-off, unlike in the other queues with delays.
+    test("with addKeepsBackoff, addAfter(item, 0, { mode: 'replace' }) ends the back-off all the same", () => {
+      const { queue, clock } = start({ addKeepsBackoff: true });
+      const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
+      for (const each of [queue, make.rateLimiting(limiter, { clock, addKeepsBackoff: true })]) {
+        each.addRateLimited('failed');
+        each.addAfter('failed', 0);
+        expect(each.len()).toBe(0);
+        each.addAfter('failed', 0, { mode: 'replace' });
+        expect(drain(each)).toEqual(['failed']);
+      }
+    });
+
+    test('a wait that is put off begins anew, one that is brought forward keeps the place of its key', () => {
+      const { queue } = start();
+      queue.addAfter('off', 10);
+      queue.addAfter('forward', 10);
+      queue.add('ready');
+      queue.addAfter('off', 20, { mode: 'latest' });
+      queue.addAfter('forward', 5, { mode: 'replace' });
+      for (const key of ['off', 'forward']) queue.add(key);
+      expect(drain(queue)).toEqual(['forward', 'ready', 'off']);
+    });
+
     test('a full queue refuses a key that it does not know, and takes the others', () => {
       const { queue } = start({ maxDepth: 2 });
       queue.addWithOpts({ after: 10 }, 'a');
@@ -281,6 +318,37 @@ export function priorityQueueCases(make: Implementation): void {
       expect(reported).toMatchObject([{ code: 'INVALID_ARGUMENT' }]);
       clock.step(5);
       expect(drain(queue)).toEqual(['a', 'b', 'c']);
+    });
+
+    // Its DISPOSED was taken for the queue's own: the rest was not added, and a get was left waiting beside a ready item.
+    test('a limiter that is gone while its queue lives is an error like any other', async () => {
+      const gone = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
+      gone.dispose();
+      const limiter: RateLimiter = {
+        when: (item) => (item === 'b' ? gone.when(item) : 0),
+        forget: () => {},
+        numRequeues: () => 0,
+      };
+      const queue = make.priority(limiter, { clock: new FakeClock() });
+      const waits = watch(queue.get());
+      expectError(() => queue.addWithOpts({ rateLimited: true }, 'a', 'b', 'c'), 'DISPOSED');
+      await settle();
+      expect(waits.value).toEqual({ item: 'a', shutdown: false });
+      expect(drain(queue)).toEqual(['c']);
+    });
+
+    // Behind such a time nothing in the heap was found any more: waits never ended, and a shutdown left them.
+    test('a clock that answers no number is an error, and the waits of others end in time', () => {
+      const { queue, clock } = start();
+      const now = clock.now.bind(clock);
+      queue.addAfter('a', 5);
+      for (const wrongTime of [Number.NaN, undefined]) {
+        clock.now = () => wrong(wrongTime);
+        expectError(() => queue.addAfter('b', 1), 'INVALID_ARGUMENT', /clock\.now/);
+      }
+      clock.now = now;
+      clock.step(5);
+      expect(drain(queue)).toEqual(['a']);
     });
 
     test('a limiter or a clock that ends the queue: nothing is added behind its back', () => {

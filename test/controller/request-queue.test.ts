@@ -1,0 +1,20 @@
+/** The queue behind a controller, where a controller cannot show it. */
+import { expect, test } from 'vitest';
+import { requestQueue } from '../../bindings/controller/request-queue.ts';
+import { sharedCore } from '../../bindings/core.ts';
+
+// Without priorities the default limiter was made beside the queue, and nobody gave it back: 86 pages after 300 controllers.
+test.each([true, false])('a disposed queue gives back its default limiter too (priorities: %s)', (hasPriorities) => {
+  const core = sharedCore();
+  const lives = (count: number): void => {
+    for (let i = 0; i < count; i++) {
+      const queue = requestQueue(hasPriorities, undefined, {});
+      for (let k = 0; k < 50; k++) queue.addWithOpts({ rateLimited: true }, { namespace: 'team', name: `web-${k}` });
+      queue.dispose();
+    }
+  };
+  lives(10);
+  const pages = core.x.memoryPages();
+  lives(300);
+  expect(core.x.memoryPages()).toBe(pages);
+});
