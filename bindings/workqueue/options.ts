@@ -32,7 +32,7 @@ export interface QueueOptions<T> {
   /** Keeps when each key was added and handed out, for `snapshot()`. Default: only queues with metrics do, as it costs a look at the clock each time. */
   times?: boolean;
   /**
-   * The most keys that may be ready, wait for a delay or be due again after done(), together. Only a key of which the queue knows nothing is
+   * The most keys that may be ready, wait for a delay or be due again after done(), together (one that is ready and waits counts twice). Only a key of which the queue knows nothing is
    * refused: retries of what is being processed and repeated adds never are. Default: no bound, as in client-go.
    */
   maxDepth?: number;

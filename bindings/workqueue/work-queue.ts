@@ -7,11 +7,12 @@
  * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a time here too, as does one that is shut down.
  */
 import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
-import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
+import { requireInteger, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { QueueOptions } from './options.ts';
 import { BaseQueue } from './queue.ts';
+import { checkItems, checkSlots, stale, tooManySlots } from './slot-checks.ts';
 import { type QueuedKey, readKeys, type Snapshot, type SnapshotOptions } from './snapshot.ts';
 
 /** In snapshots of a queue that wraps another, the keys that only wait in the outer one come this far behind the inner one's own. */
@@ -427,31 +428,4 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   #itemsOf(slots: Int32Array, count: number): T[] {
     return Array.from(slots.subarray(0, count), (slot) => this.slotItem(slot));
   }
-}
-
-/** A string is iterable too, and never what was meant. */
-function checkItems(items: Iterable<unknown>): void {
-  if (typeof items === 'string' || typeof items?.[Symbol.iterator] !== 'function')
-    throw invalid('items', 'an iterable of items', items);
-}
-
-function checkSlots(slots: Int32Array, count: number): void {
-  if (!(slots instanceof Int32Array) && Object.prototype.toString.call(slots) !== '[object Int32Array]')
-    throw invalid('slots', 'an Int32Array', slots);
-  if (!Number.isInteger(count) || count < 0 || count > slots.length)
-    throw invalid('count', `an integer from 0 to the length of the array (${slots.length})`, count);
-}
-
-function stale(slot: number): CapstanError {
-  return new CapstanError(
-    'STALE_SLOT',
-    `slot ${slot} stands for no item of this queue: expected one from pin() that is not unpinned, or one from getSlots() that is not done; pin the item again`,
-  );
-}
-
-function tooManySlots(): CapstanError {
-  return new CapstanError(
-    'TOO_MANY_SLOTS',
-    `slots can be told apart in queues of up to ${SLOT_LIMIT} keys at once, this one has had more: use items, or several queues`,
-  );
 }
