@@ -64,6 +64,8 @@ function bucketAt(buckets: usize, index: u32): usize {
   return buckets + (<usize>index << 2);
 }
 
+let freeBucket: u32 = 0; // where findRead ended that found nothing: the first free bucket from the key's home on
+
 /** The slot of the key read last, or NOTHING. */
 export function findRead(table: usize): i32 {
   const buckets = <usize>load<u32>(table, T_BUCKETS);
@@ -74,7 +76,10 @@ export function findRead(table: usize): i32 {
   let i = keyHash & mask;
   while (true) {
     const entry = load<u32>(bucketAt(buckets, i));
-    if (entry == 0) return NOTHING;
+    if (entry == 0) {
+      freeBucket = i;
+      return NOTHING;
+    }
     if (entry >> shift == tag) {
       const slot = (entry & mask) - 1;
       if (isKey(keyOf(table, slot))) return slot;
@@ -83,10 +88,10 @@ export function findRead(table: usize): i32 {
   }
 }
 
-/** Puts a key into the first free bucket from its home on. `rest`: of the hash, bits k to 27. */
+/** Puts a key into the first free bucket from `from` on. `rest`: of the hash, bits k to 27. */
 @inline
-function putBucket(buckets: usize, mask: u32, home: u32, rest: u32, slot: u32): void {
-  let i = home;
+function putBucket(buckets: usize, mask: u32, home: u32, from: u32, rest: u32, slot: u32): void {
+  let i = from;
   while (load<u32>(bucketAt(buckets, i)) != 0) i = (i + 1) & mask;
   const bits = <u32>popcnt(mask);
   store<u32>(bucketAt(buckets, i), (rest << (bits + 4)) | (min((i - home) & mask, FAR) << bits) | (slot + 1));
@@ -115,7 +120,7 @@ function growBuckets(table: usize): bool {
     if (entry == 0) continue;
     const rest = entry >> (bits + 4);
     const home = ((i - distanceOf(table, oldMask, i, entry)) & oldMask) | ((rest & 1) << bits);
-    putBucket(buckets, mask, home, rest >> 1, (entry & oldMask) - 1);
+    putBucket(buckets, mask, home, home, rest >> 1, (entry & oldMask) - 1);
   }
   store<u32>(table, <u32>buckets, T_BUCKETS);
   store<u32>(table, mask, T_MASK);
@@ -236,8 +241,9 @@ export function internRead(table: usize): i32 {
   }
   copyKey(to);
   const newMask = load<u32>(table, T_MASK);
+  const home = keyHash & newMask;
   const rest = (keyHash & 0x0fffffff) >> <u32>popcnt(newMask);
-  putBucket(<usize>load<u32>(table, T_BUCKETS), newMask, keyHash & newMask, rest, slot);
+  putBucket(<usize>load<u32>(table, T_BUCKETS), newMask, home, newMask == mask ? freeBucket : home, rest, slot);
   return slot;
 }
 

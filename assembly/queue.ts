@@ -194,10 +194,10 @@ export function bucketOf(queue: usize, record: usize): u64 {
  * loads end in a word that nobody reads.
  */
 @inline
-function touchAhead(queue: usize, record: usize, head: u32, ready: u32): void {
-  let touched = bucketOf(queue, ready > BUCKET_AHEAD ? recordOf(queue, ringAt(queue, head + BUCKET_AHEAD)) : record);
-  if (ready > STATE_AHEAD) touched ^= load<u64>(recordOf(queue, ringAt(queue, head + STATE_AHEAD)));
-  store<u64>(queue, touched, Q_TOUCHED);
+function touchAhead(queue: usize, head: u32, ready: u32): void {
+  if (ready <= STATE_AHEAD) return;
+  const bucket = bucketOf(queue, recordOf(queue, ringAt(queue, head + BUCKET_AHEAD)));
+  store<u64>(queue, bucket ^ load<u64>(recordOf(queue, ringAt(queue, head + STATE_AHEAD))), Q_TOUCHED);
 }
 
 /** Hands out the first ready key: its slot, or NOTHING. */
@@ -209,7 +209,7 @@ export function takeFirst(queue: usize, now: f64): i32 {
   const slot = ringAt(queue, head);
   const record = recordOf(queue, slot);
   store<u32>(queue, head + 1, Q_HEAD);
-  touchAhead(queue, record, head, ready);
+  touchAhead(queue, head, ready);
   startProcessing(queue, slot, record, now);
   return slot;
 }
