@@ -44,8 +44,8 @@ export async function serveFolder(
   }: { port?: number; path?: string; headers?: Readonly<Record<string, string>> } = {},
 ): Promise<PageServer> {
   const server: Server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-    const wanted = pathname.startsWith(path) ? pathname.slice(path.length) : undefined;
+    const pathname = URL.parse(request.url ?? '/', 'http://localhost')?.pathname;
+    const wanted = pathname?.startsWith(path) ? pathname.slice(path.length) : undefined;
     const file = normalize(wanted || 'index.html');
     const type = TYPES[extname(file)];
     if (wanted === undefined || type === undefined || file.startsWith('..')) {
