@@ -112,8 +112,26 @@ class Life {
   #addSlots(): void {
     const entries = [...this.#pinned].filter(() => this.#random.chance(0.3));
     const slots = Int32Array.from(entries, ([, slot]) => slot);
+    this.#addWithStale(slots);
     this.#queue.addSlots(slots, slots.length);
     for (const [key] of entries) if (this.#admits(key)) this.#model.add(key);
+  }
+
+  /** A batch with a stale slot among others, some of them twice: nothing of it is added. */
+  #addWithStale(slots: Int32Array): void {
+    if (this.#stale.length === 0 || this.#random.chance(0.5)) return;
+    const batch = [...slots, ...slots.subarray(0, 2), this.#random.pick(this.#stale.slice(-500))];
+    const at = this.#random.int(batch.length);
+    [batch[at], batch[batch.length - 1]] = [batch[batch.length - 1] as number, batch[at] as number];
+    let code: string | undefined;
+    try {
+      this.#queue.addSlots(Int32Array.from(batch), batch.length);
+    } catch (error) {
+      if (error instanceof CapstanError) code = error.code;
+    }
+    this.#must(code, 'STALE_SLOT', 'a batch with a stale slot');
+    this.#must(this.#queue.len(), this.#model.len(), 'len after it');
+    this.#compareSnapshot();
   }
 
   #addAfter(): void {
