@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../bindings/core.ts';
 import { IndexMap } from '../bindings/index-map.ts';
 import { setKeyMode } from '../bindings/keys.ts';
+import { exportsCalled } from './exports-called.ts';
 import { drain } from './workqueue/helpers.ts';
 
 /** Runs in a host that gives no random numbers. */
@@ -24,24 +25,6 @@ function withoutRandom<R>(run: () => R): R {
   } finally {
     Reflect.deleteProperty(crypto, 'getRandomValues');
   }
-}
-
-/** The names of the exports of the core that `run` calls. */
-function called(core: Core, run: () => void): Set<string> {
-  const names = new Set<string>();
-  const { x } = core;
-  core.x = new Proxy(x, {
-    get(target, name) {
-      names.add(String(name));
-      return Reflect.get(target, name);
-    },
-  });
-  try {
-    run();
-  } finally {
-    core.x = x;
-  }
-  return names;
 }
 
 /** Takes the shared instance away, as a trap does: the next one is made anew. */
@@ -61,7 +44,7 @@ describe('without random numbers', () => {
       new RateLimitingQueue(),
       new WorkQueue<Request>({ key: requestKey }),
     ]);
-    const names = called(sharedCore(), () => {
+    const names = exportsCalled(sharedCore(), () => {
       texts.add('a');
       texts.addRateLimited('b');
       texts.forget('b');
@@ -79,7 +62,7 @@ describe('without random numbers', () => {
 
   test('an index works, and one made later on the same instance as well', () => {
     const core = withoutRandom(() => new Core());
-    const names = called(core, () => {
+    const names = exportsCalled(core, () => {
       const index = new IndexMap(core);
       index.set(3, ['a', 'b']);
       expect([...index.slots('b')]).toEqual([3]);
@@ -92,7 +75,7 @@ describe('without random numbers', () => {
     const early = withoutRandom(() => new WorkQueue());
     const core = sharedCore();
     const late = new WorkQueue();
-    const names = called(core, () => {
+    const names = exportsCalled(core, () => {
       late.add('a');
       expect(drain(late)).toEqual(['a']);
     });

@@ -14,7 +14,6 @@ import {
   type MetricsProvider,
   PriorityQueue,
   PrometheusProvider,
-  type QueueOrder,
   RateLimitingQueue,
   type Request,
   requestKey,
@@ -24,6 +23,7 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { Stack } from './stack-order.ts';
 import { drain, expectError, type Watched, watch } from './workqueue/helpers.ts';
 
 /** Exports that no public call reaches, and why. */
@@ -73,21 +73,6 @@ beforeAll(() => {
 afterAll(() => {
   WebAssembly.Instance = RealInstance;
 });
-
-/** The newest first; tells the queue of what was popped and pushed, as any order of a caller's. */
-class Stack implements QueueOrder<string> {
-  readonly #items: string[] = [];
-  touch(): void {}
-  push(item: string): void {
-    this.#items.push(item);
-  }
-  len(): number {
-    return this.#items.length;
-  }
-  pop(): string {
-    return this.#items.pop() as string;
-  }
-}
 
 const metric = { inc() {}, dec() {}, set() {}, observe() {} };
 const calledMetrics: MetricsProvider = {

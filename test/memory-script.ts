@@ -9,7 +9,6 @@ import {
   PriorityQueue,
   PrometheusProvider,
   type QueueOptions,
-  type QueueOrder,
   type Request,
   requestKey,
 } from 'capstan/workqueue';
@@ -17,6 +16,7 @@ import { type Core, sharedCore } from '../bindings/core.ts';
 import { IndexMap } from '../bindings/index-map.ts';
 import { ModelPriorityQueue } from './priority-model.ts';
 import { ModelDelayingQueue, ModelExponential, ModelIndexMap } from './reference.ts';
+import { Stack } from './stack-order.ts';
 import { drain } from './workqueue/helpers.ts';
 
 /** So many that the directories of chunks, of states and of times, grow, which they do at 4096. */
@@ -42,20 +42,6 @@ class ProbePriorityQueue extends PriorityQueue {
     const { x } = this.core;
     const h = this.handle;
     return [x.keysUsed(h), x.queueLen(h), x.queueDepth(h), x.queueProcessing(h), x.delayWaiting(h), x.delayNext(h)];
-  }
-}
-
-class Stack implements QueueOrder<string> {
-  readonly #items: string[] = [];
-  touch(): void {}
-  push(item: string): void {
-    this.#items.push(item);
-  }
-  len(): number {
-    return this.#items.length;
-  }
-  pop(): string {
-    return this.#items.pop() as string;
   }
 }
 

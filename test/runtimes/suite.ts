@@ -8,6 +8,7 @@ import { hasNativeStrings, sharedCore } from '../../bindings/core.ts';
 import { keyMode } from '../../bindings/keys.ts';
 import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
 import { subjects } from '../conformance/subjects/index.ts';
+import { exportsCalled } from '../exports-called.ts';
 import { canCollect, drain } from '../workqueue/helpers.ts';
 import { type Implementation, implementations } from '../workqueue/implementations.ts';
 import { assertRuntime } from './identity.ts';
@@ -46,25 +47,6 @@ function registerVectors(): void {
   });
 }
 
-/** The names of the exports of the core that are called meanwhile. */
-function exportsCalledBy(run: () => void): Set<string> {
-  const names = new Set<string>();
-  const core = sharedCore();
-  const { x } = core;
-  core.x = new Proxy(x, {
-    get(target, name) {
-      names.add(String(name));
-      return Reflect.get(target, name);
-    },
-  });
-  try {
-    run();
-  } finally {
-    core.x = x;
-  }
-  return names;
-}
-
 function fill(queue: WorkQueue): WorkQueue {
   queue.add('a');
   return queue;
@@ -78,7 +60,9 @@ function registerHost({ keys, strings }: Claims): void {
 
     // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a folder above; both tables were one.
     test('runs the cases on one copy of the package, over two different key tables', () => {
-      const [inWasm, inJs] = implementations.map((make) => exportsCalledBy(() => drain(fill(make.queue()))));
+      const [inWasm, inJs] = implementations.map((make) =>
+        exportsCalled(sharedCore(), () => drain(fill(make.queue()))),
+      );
       expect(inWasm?.size).toBeGreaterThan(0);
       expect(inJs?.size).toBeGreaterThan(0);
       expect(inWasm).not.toEqual(inJs);

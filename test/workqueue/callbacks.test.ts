@@ -2,31 +2,15 @@
  * What a caller's own code (key functions, orders, clocks, metrics) does in the middle of a call: it ends the queue, throws, or has
  * changed its mind since. Each test is of something that once went wrong; where memory was given back too early, it was another queue's.
  */
-import {
-  DelayingQueue,
-  FakeClock,
-  ItemExponentialFailureRateLimiter,
-  setErrorHandler,
-  WorkQueue,
-} from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DelayingQueue, FakeClock, ItemExponentialFailureRateLimiter, WorkQueue } from 'capstan/workqueue';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
 import { drain, expectError, expectRejection } from './helpers.ts';
 import { RecordingProvider } from './recording-provider.ts';
+import { hearReports } from './reported.ts';
 
-const reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported.length = 0;
-  previous = setErrorHandler((error) => reported.push(error));
-});
-
-afterEach(() => {
-  setErrorHandler(previous);
-  setKeyMode(undefined);
-});
+const reported = hearReports();
 
 function keysIn(queue: WorkQueue): number {
   return sharedCore().x.keysUsed((queue as unknown as { handle: number }).handle);

@@ -11,30 +11,19 @@ import {
   RateLimitingQueue,
   type Request,
   requestKey,
-  setErrorHandler,
   until,
   WorkQueue,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Core, sharedCore } from '../../bindings/core.ts';
 import { IndexMap } from '../../bindings/index-map.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
 import { drain, expectError } from './helpers.ts';
 import { PriorityProvider } from './priority-provider.ts';
 import { RecordingProvider } from './recording-provider.ts';
+import { hearReports } from './reported.ts';
 
-const reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported.length = 0;
-  previous = setErrorHandler((error) => reported.push(error));
-});
-
-afterEach(() => {
-  setErrorHandler(previous);
-  setKeyMode(undefined);
-});
+const reported = hearReports();
 
 function poison(core: Core): void {
   core.trapped(new WebAssembly.RuntimeError('unreachable'));

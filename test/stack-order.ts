@@ -1,0 +1,16 @@
+/** An order of the user's for tests: the newest first. It holds what was pushed and not popped since. */
+import type { QueueOrder } from 'capstan/workqueue';
+
+export class Stack implements QueueOrder<string> {
+  readonly #items: string[] = [];
+  touch(): void {}
+  push(item: string): void {
+    this.#items.push(item);
+  }
+  len(): number {
+    return this.#items.length;
+  }
+  pop(): string {
+    return this.#items.pop() as string;
+  }
+}
