@@ -27,3 +27,7 @@ export {
 export {
   indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
 } from "./indices";
+export {
+  arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
+} from "./arena";
+export { arenaCheck } from "./arena-check";

@@ -117,6 +117,24 @@ export interface CoreExports {
   indexList(): number;
   indexSet(index: number, value: number): number;
   indexSetCount(index: number, value: number): number;
+
+  /** Blocks of bytes by owner, a dense number (assembly/arena.ts). An address is valid until the next arenaAlloc. */
+  arenaNew(): number;
+  arenaFree(arena: number): void;
+  /** The address, or 0: no memory. A block that the owner has is given back for it. */
+  arenaAlloc(arena: number, bytes: number, owner: number): number;
+  arenaRelease(arena: number, address: number): void;
+  arenaAt(arena: number, owner: number): number;
+  arenaSize(address: number): number;
+  arenaFits(address: number, bytes: number): number;
+  arenaOwner(address: number): number;
+  arenaSetOwner(arena: number, address: number, owner: number): number;
+  /** Bytes as int32: `>>> 0` above 2 GiB. */
+  arenaLive(arena: number): number;
+  arenaTotal(arena: number): number;
+  arenaMoved(arena: number): number;
+  /** For tests: 0, or the number of the invariant that does not hold. */
+  arenaCheck(arena: number): number;
 }
 
 /** None of the guarded ones takes more than five arguments; Wasm ignores what is too much. */
@@ -220,5 +238,18 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     indexList: guard(e.indexList),
     indexSet: guard(e.indexSet),
     indexSetCount: guard(e.indexSetCount),
+    arenaNew: guard(e.arenaNew),
+    arenaFree: guard(e.arenaFree),
+    arenaAlloc: guard(e.arenaAlloc),
+    arenaRelease: guard(e.arenaRelease),
+    arenaAt: guard(e.arenaAt),
+    arenaSize: guard(e.arenaSize),
+    arenaFits: guard(e.arenaFits),
+    arenaOwner: guard(e.arenaOwner),
+    arenaSetOwner: guard(e.arenaSetOwner),
+    arenaLive: guard(e.arenaLive),
+    arenaTotal: guard(e.arenaTotal),
+    arenaMoved: guard(e.arenaMoved),
+    arenaCheck: guard(e.arenaCheck),
   };
 }

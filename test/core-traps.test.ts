@@ -33,6 +33,19 @@ const UNREACHED: Record<string, string> = {
   memoryLimit: 'for tests of the end of memory',
   keysUsed: 'for tests: how many slots are in use',
   indexFree: 'for tests: the indices of a store go with its instance',
+  arenaNew: 'for tests: an arena is called by the core itself',
+  arenaFree: 'for tests: an arena is called by the core itself',
+  arenaAlloc: 'for tests: an arena is called by the core itself',
+  arenaRelease: 'for tests: an arena is called by the core itself',
+  arenaAt: 'for tests: an arena is called by the core itself',
+  arenaSize: 'for tests: an arena is called by the core itself',
+  arenaFits: 'for tests: an arena is called by the core itself',
+  arenaOwner: 'for tests: an arena is called by the core itself',
+  arenaSetOwner: 'for tests: an arena is called by the core itself',
+  arenaLive: 'for tests: an arena is called by the core itself',
+  arenaTotal: 'for tests: an arena is called by the core itself',
+  arenaMoved: 'for tests: an arena is called by the core itself',
+  arenaCheck: 'for tests: an arena is called by the core itself',
 };
 
 type Export = (...args: unknown[]) => unknown;
