@@ -17,6 +17,9 @@ export type PopProcess<T> = (deltas: Deltas<T>, isInInitialList: boolean) => voi
 
 /** What a reflector fills and a controller empties. Meant for one consumer at a time. */
 export interface Queue<T> extends ReflectorStore<T> {
+  delete(object: T | DeletedFinalStateUnknown<T>): void;
+  /** Queues what is known once more. */
+  resync(): void;
   /**
    * Waits for something to process and processes it; resolves with what that was. What `process` throws is passed on, and
    * the deltas are off the queue nevertheless.

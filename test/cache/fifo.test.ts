@@ -231,7 +231,7 @@ describe('a queue of deltas', () => {
       const queue: Queue<Item> = name.startsWith('Delta')
         ? new DeltaFIFO({ keyFunction: nameOf, knownObjects: lost })
         : real({ atomicEvents: false, knownObjects: lost });
-      queue.resync?.();
+      queue.resync();
       expect(queue.len()).toBe(0);
       queue.replace([], '5');
       expect(popAll(queue)).toEqual(['Deleted lost@? (tombstone) initial']);
