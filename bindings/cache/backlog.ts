@@ -15,6 +15,11 @@ export class Backlog<T extends object> {
     this.#items.push(item);
   }
 
+  /** The item that the index-th shift from now will give. */
+  at(index: number): T | undefined {
+    return this.#items[this.#head + index];
+  }
+
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;

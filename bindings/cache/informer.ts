@@ -1,7 +1,7 @@
 /**
  * The shared informer: one list and watch, one indexed store, any number of handlers.
  *
- *     reflector → RealFIFO → Indexer → SharedProcessor → handlers
+ *     reflector → queue → Indexer → SharedProcessor → handlers
  *
  * Invariant: the store and its indices change before any handler is told; both happen in one turn, so that a handler
  * added at any moment gets the store's content and then every later delta, none missing and none twice.
@@ -11,11 +11,12 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { LazyChange } from './change.ts';
+import { DeltaFIFO } from './delta-fifo.ts';
 import { EventIterator, type InformerEvent } from './events.ts';
 import { RealFIFO } from './fifo.ts';
 import type { KubeObject } from './keys.ts';
 import type { ListWatch } from './list-watch.ts';
-import { type DeltaHandler, processDelta } from './process-deltas.ts';
+import { type DeltaHandler, processDeltas } from './process-deltas.ts';
 import {
   type DoneChecker,
   ProcessorListener,
@@ -23,6 +24,7 @@ import {
   type ResourceEventHandler,
   SharedProcessor,
 } from './processor.ts';
+import type { Queue } from './queue.ts';
 import { Reflector } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
 import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
@@ -41,7 +43,10 @@ export interface SharedIndexInformerOptions {
   watchErrorHandler?: (error: unknown) => void;
   /** Streaming the initial list is not part of this version: `true` is refused. */
   watchList?: boolean;
-  /** Every delta in order, client-go's RealFIFO: the default. `'delta'` is not part of this version and is refused. */
+  /**
+   * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered by object, by a
+   * {@link DeltaFIFO}, as client-go's informers did before.
+   */
   queue?: 'real' | 'delta';
 }
 
@@ -73,7 +78,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #clock: Clock;
   readonly #indexer: Indexer<T, I | 'namespace'>;
   readonly #reflector: Reflector<T, I>;
-  readonly #fifo = new RealFIFO<T>({ onDelta: () => this.#wake() });
+  readonly #fifo: Queue<T>;
   readonly #processor = new SharedProcessor<T>();
   /** What the store became, to all handlers. An update that changed nothing goes to those who take part in the resync. */
   readonly #distributor: DeltaHandler<T> = {
@@ -87,6 +92,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #iterators = new Set<EventIterator<T>>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
+  /** The handlers know that the queue has synced. */
+  #announced = false;
   readonly #ended = deferred();
   readonly #defaultResyncPeriod: number;
   readonly #describe: string;
@@ -103,15 +110,19 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     if (random !== undefined) requireFunction('options.random', random);
     if (options.watchList)
       throw invalid('options.watchList', 'false, because this version lists and then watches', true);
-    if ((options.queue ?? 'real') !== 'real') {
-      throw invalid('options.queue', "'real', because this version has no other queue", options.queue);
-    }
+    const { queue = 'real' } = options;
+    if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
     this.#clock = clock;
     this.#describe = listWatch.describe();
     this.#defaultResyncPeriod = Math.max(resyncPeriod, 0);
     this.#resyncCheckPeriod = this.#defaultResyncPeriod;
     const indexers = { [namespaceIndex]: metaNamespaceIndexFunc, ...listWatch.resource.indexers };
     this.#indexer = new CacheIndexer(undefined, indexers as Record<I | 'namespace', IndexSpec<T>>);
+    const onDelta = (): void => this.#wake();
+    this.#fifo =
+      queue === 'real'
+        ? new RealFIFO<T>({ onDelta })
+        : new DeltaFIFO<T>({ onDelta, knownObjects: this.#indexer, emitDeltaTypeReplaced: true });
     this.#reflector = new Reflector(listWatch, this.#fifo, {
       clock,
       random,
@@ -252,15 +263,15 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   async #processAll(): Promise<void> {
     const slice = new TimeSlice(this.#clock);
     for (let more = true; more && !this.#stop.signal.aborted; ) {
-      const synced = this.hasSynced();
       try {
-        more = this.#fifo.tryPop((delta, isInInitialList) =>
-          processDelta(this.#distributor, this.#indexer, delta, isInInitialList),
+        more = this.#fifo.tryPop((deltas, isInInitialList) =>
+          processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList),
         );
       } catch (error) {
         handleError(error, `informer of ${this.#describe}`);
       }
-      if (!synced && this.hasSynced()) {
+      if (!this.#announced && this.hasSynced()) {
+        this.#announced = true;
         this.#processor.upstreamSynced();
         this.#synced.resolve();
       }
