@@ -18,6 +18,8 @@ export type ErrorCode =
   | 'UNKNOWN_INDEX' // an index name that was never registered
   | 'INDEX_EXISTS' // an index name that is registered already
   | 'INVALID_KEY' // not a namespace/name key
+  | 'FIFO_CLOSED' // a pop from a queue of deltas that is closed and empty
+  | 'TRANSACTION' // some changes of a transaction failed: see TransactionError
   | 'TRANSPORT' // no HTTP answer: see TransportError.kind
   | 'STATUS' // an HTTP answer that reports a failure: see StatusError
   | 'DECODE' // bytes that are not what the protocol promises

@@ -23,6 +23,11 @@ export class Backlog<T extends object> {
     return this.#base + this.#items.push(item) - 1;
   }
 
+  /** The item that the index-th shift from now will give, where none was taken out by its place. */
+  at(index: number): T | undefined {
+    return this.#items[this.#head + index];
+  }
+
   shift(): T | undefined {
     this.#skipGaps();
     const item = this.#items[this.#head];

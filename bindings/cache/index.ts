@@ -1,14 +1,10 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
 export { type LabelSelector, labelMatcher } from '../selectors.ts';
 export type { Change } from './change.ts';
+export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
+export type { Delta, Deltas, DeltaType } from './deltas.ts';
 export type { InformerEvent } from './events.ts';
-export {
-  type FactoryOptions,
-  type GenericInformer,
-  type InformerSelection,
-  newSharedInformerFactory,
-  SharedInformerFactory,
-} from './factory.ts';
+export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
 export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
 export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
@@ -24,11 +20,12 @@ export {
 } from './keys.ts';
 export { ListWatch, type ListWatchOptions } from './list-watch.ts';
 export { Lister, type ListerOptions, NamespaceLister } from './lister.ts';
+export { type DeltaHandler, type DeltaStore, processDeltas } from './process-deltas.ts';
+export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
 export { type Status, StatusError } from './status-error.ts';
 export { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
-export type { TransformFunc } from './queue.ts';
 export {
   type FetchTransportOptions,
   fetchTransport,

@@ -4,7 +4,6 @@ import { invalid, requireFunction, requireNumber, requireObject } from '../error
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
 import type { ReflectorOptions } from './reflector.ts';
-import type { TransformFunc } from './queue.ts';
 
 /** `T` is inferred where the options are given; options kept in a variable and without a transform need none. */
 export interface SharedIndexInformerOptions<T extends object = never> {
@@ -20,9 +19,16 @@ export interface SharedIndexInformerOptions<T extends object = never> {
   watchErrorHandler?: ReflectorOptions['watchErrorHandler'];
   /** Streaming the initial list is not part of this version: `true` is refused. */
   watchList?: boolean;
-  /** Every delta in order, client-go's RealFIFO: the default. `'delta'` is not part of this version and is refused. */
+  /**
+   * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered by object, by a
+   * {@link DeltaFIFO}, as client-go's informers did before.
+   */
   queue?: 'real' | 'delta';
-  /** Changes objects before they are stored; such a cache holds decoded objects. See {@link TransformFunc}. */
+  /**
+   * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
+   * change the object it is given, and must return it or another with `metadata.name`; it must be idempotent, as an object that did
+   * not change may come again. One that throws is reported (code TRANSFORM), and the object is kept as it came.
+   */
   transform?(object: T): T;
   /**
    * Whether plain and transformed objects are frozen all through on their way in, so that a reader that writes to one gets a
@@ -54,9 +60,8 @@ export function requireInformerOptions<T extends object>(options: SharedIndexInf
     if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${flag}`, 'true or false', value);
   }
   if (options.watchList) throw invalid('options.watchList', 'false, because this version lists and then watches', true);
-  if ((options.queue ?? 'real') !== 'real') {
-    throw invalid('options.queue', "'real', because this version has no other queue", options.queue);
-  }
+  const { queue = 'real' } = options;
+  if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
   requireMetrics(name, metricsProvider);
 }
 

@@ -1,7 +1,7 @@
 /**
  * The shared informer: one list and watch, one indexed store, any number of handlers.
  *
- *     reflector → RealFIFO → Indexer → SharedProcessor → handlers
+ *     reflector → queue → Indexer → SharedProcessor → handlers
  *
  * Invariant: the store and its indices change before any handler is told; both happen in one turn, so that a handler
  * added at any moment gets the store's content and then every later delta, none missing and none twice.
@@ -11,7 +11,8 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { LazyChange } from './change.ts';
-import type { Delta } from './deltas.ts';
+import { DeltaFIFO } from './delta-fifo.ts';
+import type { Delta, Deltas } from './deltas.ts';
 import { EventIterator, type InformerEvent } from './events.ts';
 import { RealFIFO } from './fifo.ts';
 import {
@@ -24,18 +25,19 @@ import {
 } from './handler.ts';
 import { InformerMeter, identityOf } from './informer-metrics.ts';
 import { guardsOf, requireInformerOptions, type SharedIndexInformerOptions } from './informer-options.ts';
+import { intake } from './intake.ts';
 import { type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
 import type { ListWatch } from './list-watch.ts';
 import { ProcessorListener } from './listener.ts';
 import { Lister } from './lister.ts';
 import { MutationDetector } from './mutation-detector.ts';
-import { type DeltaHandler, processDelta } from './process-deltas.ts';
+import { type DeltaHandler, processDeltas } from './process-deltas.ts';
 import { SharedProcessor } from './processor.ts';
+import type { Queue, TransformFunc } from './queue.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
 import { ResyncSchedule } from './resync.ts';
 import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
-import { type TransformFunc, TransformingStore } from './queue.ts';
 import { abortable, deferred, TimeSlice } from './wait.ts';
 
 /**
@@ -65,8 +67,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #clock: Clock;
   readonly #indexer: Indexer<T, I | 'namespace'>;
   #reflector: Reflector<T, I>;
-  readonly #fifo = new RealFIFO<T>({ onDelta: () => this.#wake() });
-  readonly #intake: TransformingStore<T>;
+  readonly #fifo: Queue<T>;
   readonly #processor = new SharedProcessor<T>();
   readonly #detector: MutationDetector | undefined;
   /** What the store became, to all handlers. An update that changed nothing goes to those who take part in the resync. */
@@ -85,6 +86,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #iterators = new Set<EventIterator<T>>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
+  /** The handlers know that the queue has synced. */
+  #announced = false;
   readonly #ended = deferred();
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
@@ -101,7 +104,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   constructor(listWatch: ListWatch<T, I>, options: SharedIndexInformerOptions<NoInfer<T>> = {}) {
     if (typeof listWatch?.watch !== 'function') throw invalid('listWatch', 'a ListWatch', listWatch);
     requireInformerOptions(options);
-    const { resyncPeriod = 0, clock = systemClock, watchErrorHandler, transform } = options;
+    const { resyncPeriod = 0, clock = systemClock, watchErrorHandler, transform, queue = 'real' } = options;
     this.#listWatch = listWatch;
     this.#options = options;
     this.#clock = clock;
@@ -112,11 +115,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#indexer = new CacheIndexer(undefined, indexers as Record<I | 'namespace', IndexSpec<T>>);
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
-    this.#intake = new TransformingStore<T>(this.#fifo, {
-      describe: this.#describe,
-      freeze,
-      transform: () => this.#transform,
-    });
+    const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
+    const onDelta = (): void => this.#wake();
+    this.#fifo =
+      queue === 'real'
+        ? new RealFIFO<T>({ onDelta, transformer })
+        : new DeltaFIFO<T>({ onDelta, transformer, knownObjects: this.#indexer, emitDeltaTypeReplaced: true });
     this.#reflector = this.#newReflector(watchErrorHandler);
   }
 
@@ -298,7 +302,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   #newReflector(watchErrorHandler: ReflectorOptions['watchErrorHandler']): Reflector<T, I> {
-    return new Reflector(this.#listWatch, this.#intake, {
+    return new Reflector(this.#listWatch, this.#fifo, {
       clock: this.#clock,
       random: this.#options.random,
       watchErrorHandler,
@@ -328,13 +332,13 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   async #processAll(): Promise<void> {
     const slice = new TimeSlice(this.#clock);
     for (let more = true; more && !this.#stop.signal.aborted; ) {
-      const synced = this.hasSynced();
       try {
-        more = this.#fifo.tryPop((delta, isInInitialList) => this.#process(delta, isInInitialList));
+        more = this.#fifo.tryPop((deltas, isInInitialList) => this.#process(deltas, isInInitialList));
       } catch (error) {
         handleError(error, `informer of ${this.#describe}`);
       }
-      if (!synced && this.hasSynced()) {
+      if (!this.#announced && this.hasSynced()) {
+        this.#announced = true;
         this.#processor.upstreamSynced();
         this.#synced.resolve();
       }
@@ -344,11 +348,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#processing = undefined;
   }
 
-  #process(delta: Delta<T>, isInInitialList: boolean): void {
-    this.#repeats = delta.type === 'ReplacedAll' && this.#processor.coalesces() && hasRepeats(delta.objects);
+  #process(deltas: Deltas<T>, isInInitialList: boolean): void {
+    this.#repeats = this.#processor.coalesces() && deltas.some(hasRepeats);
     this.#meter?.begin();
     try {
-      processDelta(this.#distributor, this.#indexer, delta, isInInitialList);
+      processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
     } finally {
       this.#meter?.end(this.#fifo.len(), this.#indexer.lastStoreSyncResourceVersion());
     }
@@ -391,8 +395,9 @@ function listenerOf<T extends object>(registration: Registration): ProcessorList
   throw invalid('registration', 'what addEventHandler returned', registration);
 }
 
-function hasRepeats(objects: readonly object[]): boolean {
-  return new Set(objects.map(metaNamespaceKeyFunc)).size < objects.length;
+/** Whether a list has a key twice. */
+function hasRepeats(delta: Delta<object>): boolean {
+  return delta.type === 'ReplacedAll' && new Set(delta.objects.map(metaNamespaceKeyFunc)).size < delta.objects.length;
 }
 
 function versionOf(object: object): string | undefined {

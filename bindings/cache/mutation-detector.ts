@@ -77,7 +77,8 @@ export class MutationDetector {
 
   #dropOld(): void {
     const now = this.#clock.now();
-    while ((this.#watched.inPlace(this.#watched.first())?.until ?? Number.POSITIVE_INFINITY) <= now) this.#watched.shift();
+    while ((this.#watched.inPlace(this.#watched.first())?.until ?? Number.POSITIVE_INFINITY) <= now)
+      this.#watched.shift();
   }
 }
 

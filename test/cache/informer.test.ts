@@ -558,7 +558,7 @@ describe('an informer', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
     expect(() => new SharedIndexInformer(listWatch, { watchList: true })).toThrow(invalid);
-    expect(() => new SharedIndexInformer(listWatch, { queue: 'delta' })).toThrow(invalid);
+    expect(() => new SharedIndexInformer(listWatch, { queue: 'fast' as 'real' })).toThrow(invalid);
     expect(new SharedIndexInformer(listWatch, { watchList: false, queue: 'real' }).hasSynced()).toBe(false);
   });
 });
