@@ -31,3 +31,12 @@ export {
   arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
 } from "./arena";
 export { arenaCheck } from "./arena-check";
+export { jsonDepth } from "./json";
+export { scanKeepManaged } from "./scan";
+export { shapeAt } from "./shapes";
+export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
+export { scanReport } from "./report";
+export {
+  objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectPut, objectTake, objectChanges,
+  objectsLive, objectsTotal,
+} from "./objects";

@@ -107,6 +107,37 @@ export interface CoreExports {
   slotAdded(queue: number, slot: number): number;
   slotStarted(queue: number, slot: number): number;
 
+  /** How deep JSON may nest. */
+  jsonDepth(levels: number): void;
+  scanKeepManaged(keep: boolean): void;
+  shapeAt(shape: number): number;
+  /** Bytes from the network and the values in them; what the calls answer is in bindings/cache/bytes/stream.ts. */
+  streamNew(limit: number): number;
+  streamFree(stream: number): void;
+  streamRoom(stream: number, bytes: number): number;
+  streamPushed(stream: number, bytes: number): void;
+  streamPending(stream: number): number;
+  streamTake(stream: number): void;
+  eventNext(stream: number): number;
+  listNext(stream: number): number;
+  listEnded(stream: number): number;
+  /** Address of what the last scan found (assembly/report.ts). */
+  scanReport(): number;
+  /** Objects as bytes: versions by number, and the version of each slot (assembly/objects.ts). */
+  objectsNew(): number;
+  objectsFree(objects: number): void;
+  objectAt(objects: number, version: number): number;
+  objectStage(objects: number): number;
+  objectStageLike(objects: number, slot: number): number;
+  objectRetain(objects: number, version: number): void;
+  objectRelease(objects: number, version: number): number;
+  objectOf(objects: number, slot: number): number;
+  objectPut(objects: number, slot: number, version: number): number;
+  objectTake(objects: number, slot: number): number;
+  objectChanges(objects: number, from: number, to: number): number;
+  objectsLive(objects: number): number;
+  objectsTotal(objects: number): number;
+
   indexNew(): number;
   indexFree(index: number): void;
   indexValues(index: number): number;
@@ -228,6 +259,32 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     slotsBusy: guard(e.slotsBusy),
     slotAdded: guard(e.slotAdded),
     slotStarted: guard(e.slotStarted),
+    jsonDepth: guard(e.jsonDepth),
+    scanKeepManaged: guard(e.scanKeepManaged),
+    shapeAt: guard(e.shapeAt),
+    streamNew: guard(e.streamNew),
+    streamFree: guard(e.streamFree),
+    streamRoom: e.streamRoom,
+    streamPushed: e.streamPushed,
+    streamPending: guard(e.streamPending),
+    streamTake: e.streamTake,
+    eventNext: e.eventNext,
+    listNext: e.listNext,
+    listEnded: guard(e.listEnded),
+    scanReport: e.scanReport,
+    objectsNew: guard(e.objectsNew),
+    objectsFree: guard(e.objectsFree),
+    objectAt: e.objectAt,
+    objectStage: e.objectStage,
+    objectStageLike: e.objectStageLike,
+    objectRetain: e.objectRetain,
+    objectRelease: e.objectRelease,
+    objectOf: e.objectOf,
+    objectPut: e.objectPut,
+    objectTake: e.objectTake,
+    objectChanges: e.objectChanges,
+    objectsLive: guard(e.objectsLive),
+    objectsTotal: guard(e.objectsTotal),
     indexNew: guard(e.indexNew),
     indexFree: guard(e.indexFree),
     indexValues: guard(e.indexValues),
