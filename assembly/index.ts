@@ -10,7 +10,10 @@ export function abortTrap(): void {
 }
 
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
-export { keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed } from "./keys";
+export {
+  keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed,
+  keysFindBytes, keysInternBytes, keysFindObject, keysInternObject, keysText, keysTextUnits, keysTextWide,
+} from "./keys";
 export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
   queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,

@@ -25,6 +25,16 @@ export interface CoreExports {
   keysSlotNew(table: number): number;
   keysRelease(table: number, slot: number): void;
   keysUsed(table: number): number;
+  /** By the content of a JSON string in memory: valid UTF-8 between its quotes, escapes included. */
+  keysFindBytes(table: number, from: number, bytes: number): number;
+  keysInternBytes(table: number, from: number, bytes: number): number;
+  /** The same for namespace/name; the name alone where the namespace has no bytes. */
+  keysFindObject(table: number, namespace: number, namespaceBytes: number, name: number, nameBytes: number): number;
+  keysInternObject(table: number, namespace: number, namespaceBytes: number, name: number, nameBytes: number): number;
+  /** Where the key's code units are: of two bytes when it is wide, else of one. */
+  keysText(table: number, slot: number): number;
+  keysTextUnits(table: number, slot: number): number;
+  keysTextWide(table: number, slot: number): number;
 
   queueNew(timed: boolean, hostOrder: boolean): number;
   queueFree(queue: number): void;
@@ -203,6 +213,13 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     keysSlotNew: e.keysSlotNew,
     keysRelease: guard(e.keysRelease),
     keysUsed: guard(e.keysUsed),
+    keysFindBytes: guard(e.keysFindBytes),
+    keysInternBytes: guard(e.keysInternBytes),
+    keysFindObject: guard(e.keysFindObject),
+    keysInternObject: guard(e.keysInternObject),
+    keysText: guard(e.keysText),
+    keysTextUnits: guard(e.keysTextUnits),
+    keysTextWide: guard(e.keysTextWide),
     queueNew: guard(e.queueNew),
     queueFree: guard(e.queueFree),
     queueAdd: e.queueAdd,
