@@ -3,13 +3,13 @@
  * so that the content changes in one step. client-go: tools/cache/the_real_fifo.go with AtomicEvents, its default.
  */
 import { Backlog } from './backlog.ts';
+import type { Delta } from './deltas.ts';
 import type { ReflectorStore } from './reflector.ts';
 
-export type Delta<T> =
-  | { readonly type: 'Added' | 'Updated' | 'Deleted'; readonly object: T }
-  | { readonly type: 'ReplacedAll'; readonly objects: readonly T[]; readonly resourceVersion: string }
-  | { readonly type: 'SyncAll' }
-  | { readonly type: 'Bookmark'; readonly resourceVersion: string };
+export interface RealFIFOOptions {
+  /** Called after each delta that is queued. Must not pop: the caller may be in the middle of its work. */
+  onDelta?: () => void;
+}
 
 /**
  * Invariant: `hasSynced` is true once the first replace, and whatever was queued before it, has been popped *and*
@@ -22,9 +22,8 @@ export class RealFIFO<T> implements ReflectorStore<T> {
   /** How many deltas of the initial population are still to be processed. */
   #initial = 0;
 
-  /** @param onDelta called after each delta that is queued */
-  constructor(onDelta: () => void) {
-    this.#onDelta = onDelta;
+  constructor(options: RealFIFOOptions = {}) {
+    this.#onDelta = options.onDelta ?? (() => undefined);
   }
 
   add(object: T): void {
@@ -67,7 +66,7 @@ export class RealFIFO<T> implements ReflectorStore<T> {
    * Processes the oldest delta; false when there is none. An error of `process` is thrown after the delta has been taken
    * off; where the first replace fails, the queue waits for another before it counts as synced.
    */
-  pop(process: (delta: Delta<T>, isInInitialList: boolean) => void): boolean {
+  tryPop(process: (delta: Delta<T>, isInInitialList: boolean) => void): boolean {
     const delta = this.#deltas.shift();
     if (delta === undefined) return false;
     const initial = this.#initial > 0;

@@ -5,16 +5,17 @@
  *
  * Invariant: the store and its indices change before any handler is told; both happen in one turn, so that a handler
  * added at any moment gets the store's content and then every later delta, none missing and none twice.
- * client-go: tools/cache/shared_informer.go, tools/cache/controller.go processDeltas.
+ * client-go: tools/cache/shared_informer.go.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { LazyChange } from './change.ts';
 import { EventIterator, type InformerEvent } from './events.ts';
-import { type Delta, RealFIFO } from './fifo.ts';
-import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
+import { RealFIFO } from './fifo.ts';
+import type { KubeObject } from './keys.ts';
 import type { ListWatch } from './list-watch.ts';
+import { type DeltaHandler, processDelta } from './process-deltas.ts';
 import {
   type DoneChecker,
   ProcessorListener,
@@ -72,8 +73,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #clock: Clock;
   readonly #indexer: Indexer<T, I | 'namespace'>;
   readonly #reflector: Reflector<T, I>;
-  readonly #fifo = new RealFIFO<T>(() => this.#wake());
+  readonly #fifo = new RealFIFO<T>({ onDelta: () => this.#wake() });
   readonly #processor = new SharedProcessor<T>();
+  /** What the store became, to all handlers. An update that changed nothing goes to those who take part in the resync. */
+  readonly #distributor: DeltaHandler<T> = {
+    onAdd: (object, isInInitialList) => this.#processor.distribute({ type: 'add', object, isInInitialList }, false),
+    onUpdate: (old, object) => {
+      const change = new LazyChange(old, object);
+      this.#processor.distribute({ type: 'update', old, object, change }, versionOf(old) === versionOf(object));
+    },
+    onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
+  };
   readonly #iterators = new Set<EventIterator<T>>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
@@ -244,7 +254,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     for (let more = true; more && !this.#stop.signal.aborted; ) {
       const synced = this.hasSynced();
       try {
-        more = this.#fifo.pop((delta, isInInitialList) => this.#process(delta, isInInitialList));
+        more = this.#fifo.tryPop((delta, isInInitialList) =>
+          processDelta(this.#distributor, this.#indexer, delta, isInInitialList),
+        );
       } catch (error) {
         handleError(error, `informer of ${this.#describe}`);
       }
@@ -256,57 +268,6 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       if (more && slice.over()) await slice.yield();
     }
     this.#processing = undefined;
-  }
-
-  #process(delta: Delta<T>, isInInitialList: boolean): void {
-    switch (delta.type) {
-      case 'Added':
-      case 'Updated': {
-        const old = this.#indexer.get(delta.object);
-        this.#indexer.update(delta.object);
-        this.#notifyPut(old, delta.object, isInInitialList);
-        return;
-      }
-      case 'Deleted':
-        this.#indexer.delete(delta.object);
-        this.#processor.distribute({ type: 'delete', object: delta.object }, false);
-        return;
-      case 'ReplacedAll':
-        this.#replaceAll(delta.objects, delta.resourceVersion, isInInitialList);
-        return;
-      case 'SyncAll':
-        for (const object of this.#indexer.list()) this.#notifyPut(object, object, isInInitialList);
-        return;
-      case 'Bookmark':
-        this.#indexer.bookmark(delta.resourceVersion);
-        return;
-    }
-  }
-
-  /** Deletions first, then additions and updates in the order of the list. client-go: controller.go processReplacedAllInfo. */
-  #replaceAll(objects: readonly T[], resourceVersion: string, isInInitialList: boolean): void {
-    const keys = new Set<string>();
-    const replaced = objects.map((object) => {
-      const key = metaNamespaceKeyFunc(object);
-      keys.add(key);
-      return this.#indexer.getByKey(key);
-    });
-    const gone: DeletedFinalStateUnknown<T>[] = [];
-    for (const key of this.#indexer.listKeys()) {
-      if (!keys.has(key)) gone.push(new DeletedFinalStateUnknown(key, this.#indexer.getByKey(key)));
-    }
-    this.#indexer.replace(objects, resourceVersion);
-    for (const object of gone) this.#processor.distribute({ type: 'delete', object }, false);
-    for (const [i, object] of objects.entries()) this.#notifyPut(replaced[i], object, isInInitialList);
-  }
-
-  #notifyPut(old: T | undefined, object: T, isInInitialList: boolean): void {
-    if (old === undefined) {
-      this.#processor.distribute({ type: 'add', object, isInInitialList }, false);
-      return;
-    }
-    const change = new LazyChange(old, object);
-    this.#processor.distribute({ type: 'update', old, object, change }, versionOf(old) === versionOf(object));
   }
 
   /** client-go: shared_informer.go AddEventHandlerWithOptions. */

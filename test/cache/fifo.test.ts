@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { Backlog } from '../../bindings/cache/backlog.ts';
-import { type Delta, RealFIFO } from '../../bindings/cache/fifo.ts';
+import type { Delta } from '../../bindings/cache/deltas.ts';
+import { RealFIFO } from '../../bindings/cache/fifo.ts';
 
 function setUp() {
   let told = 0;
-  const fifo = new RealFIFO<string>(() => told++);
+  const fifo = new RealFIFO<string>({ onDelta: () => told++ });
   const pop = (): [Delta<string>, boolean, boolean] | undefined => {
     let popped: [Delta<string>, boolean, boolean] | undefined;
-    fifo.pop((delta, isInInitialList) => {
+    fifo.tryPop((delta, isInInitialList) => {
       popped = [delta, isInInitialList, fifo.hasSynced()];
     });
     return popped;
@@ -55,13 +56,13 @@ describe('RealFIFO', () => {
       throw new Error('no memory');
     };
     fifo.replace(['a'], '5');
-    expect(() => fifo.pop(fail)).toThrow('no memory');
+    expect(() => fifo.tryPop(fail)).toThrow('no memory');
     expect(fifo.hasSynced()).toBe(false);
     fifo.replace(['a'], '6');
     pop();
     expect(fifo.hasSynced()).toBe(true);
     fifo.replace(['b'], '7');
-    expect(() => fifo.pop(fail)).toThrow('no memory');
+    expect(() => fifo.tryPop(fail)).toThrow('no memory');
     expect(fifo.hasSynced()).toBe(true);
   });
 });
