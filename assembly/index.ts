@@ -28,7 +28,7 @@ export {
   slotAdded, slotStarted,
 } from "./slots";
 export {
-  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
+  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut, indexPutSlot, indexList, indexSet, indexSetCount,
 } from "./indices";
 export {
   arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,

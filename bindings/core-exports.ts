@@ -155,6 +155,9 @@ export interface CoreExports {
   indexPush(index: number, value: number): void;
   indexAbort(index: number): number;
   indexCommit(index: number, slot: number): number;
+  /** The value's slot, with SLOT_FLAG when a value was given back; NOTHING: the object has several; NO_MEMORY. */
+  indexPut(index: number, slot: number, text: string): number;
+  indexPutSlot(index: number, slot: number, value: number): number;
   indexList(): number;
   indexSet(index: number, value: number): number;
   indexSetCount(index: number, value: number): number;
@@ -309,6 +312,8 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     indexPush: guard(e.indexPush),
     indexAbort: guard(e.indexAbort),
     indexCommit: guard(e.indexCommit),
+    indexPut: e.indexPut,
+    indexPutSlot: e.indexPutSlot,
     indexList: guard(e.indexList),
     indexSet: guard(e.indexSet),
     indexSetCount: guard(e.indexSetCount),

@@ -376,6 +376,15 @@ const calls: Record<string, (world: World) => unknown> = {
       spec: { nodeName: 'node-with-a-name-that-no-record-has-room-for' },
     });
   },
+  'several index values': (w) => {
+    w.elsewhere.addIndexers({ several: (each) => [each.metadata.name, each.spec.nodeName] });
+    w.elsewhere.update(pod('first', 'node-2'));
+  },
+  'several index values without memory': (w) => {
+    w.elsewhere.addIndexers({ several: (each) => [each.metadata.namespace, each.metadata.name] });
+    w.exportsElsewhere.memoryGrant?.(0);
+    w.elsewhere.add(pod('of-a-name-that-no-record-has-room-for-as-it-is-too-long'));
+  },
   'an index function that fails': (w) => w.elsewhere.addIndexers({ broken: () => [1 as unknown as string] }),
 };
 
