@@ -24,6 +24,7 @@ import {
 } from './processor.ts';
 import { Reflector } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
+import type { WatchErrorHandler } from './status.ts';
 import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
 import { deferred, TimeSlice } from './wait.ts';
 
@@ -36,9 +37,9 @@ export interface SharedIndexInformerOptions {
   clock?: Clock;
   /** In [0, 1): jitter of back-off and of timeoutSeconds. */
   random?: () => number;
-  /** Gets every error that makes the informer list again; see {@link ReflectorOptions}. */
-  watchErrorHandler?: (error: unknown) => void;
-  /** Streaming the initial list is not part of this version: `true` is refused. */
+  /** Gets every failure of list and watch; see {@link ReflectorOptions}. */
+  watchErrorHandler?: WatchErrorHandler;
+  /** Asks for the initial objects through a watch where the server serves that. Default true. */
   watchList?: boolean;
   /** Every delta in order, client-go's RealFIFO: the default. `'delta'` is not part of this version and is refused. */
   queue?: 'real' | 'delta';
@@ -91,8 +92,6 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const { resyncPeriod = 0, clock = systemClock, random, watchErrorHandler } = options;
     requireNumber('options.resyncPeriod', resyncPeriod);
     if (random !== undefined) requireFunction('options.random', random);
-    if (options.watchList)
-      throw invalid('options.watchList', 'false, because this version lists and then watches', true);
     if ((options.queue ?? 'real') !== 'real') {
       throw invalid('options.queue', "'real', because this version has no other queue", options.queue);
     }
@@ -106,6 +105,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       clock,
       random,
       watchErrorHandler,
+      watchList: options.watchList,
       resyncPeriod: () => this.#resyncCheckPeriod,
       shouldResync: () => this.#processor.shouldResync(clock.now()),
     });
