@@ -15,9 +15,9 @@ export interface SharedIndexInformerOptions<T extends object = never> {
   clock?: Clock;
   /** In [0, 1): jitter of back-off and of timeoutSeconds. */
   random?: () => number;
-  /** Gets every error that makes the informer list again; see {@link ReflectorOptions}. */
+  /** Gets every failure of list and watch, with its class and what happens next; see {@link ReflectorOptions}. */
   watchErrorHandler?: ReflectorOptions['watchErrorHandler'];
-  /** Streaming the initial list is not part of this version: `true` is refused. */
+  /** Asks for the initial objects through a watch, where the server serves that; otherwise they are listed. Default true. */
   watchList?: boolean;
   /**
    * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered by object, by a
@@ -59,7 +59,6 @@ export function requireInformerOptions<T extends object>(options: SharedIndexInf
     const value: unknown = options[flag];
     if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${flag}`, 'true or false', value);
   }
-  if (options.watchList) throw invalid('options.watchList', 'false, because this version lists and then watches', true);
   const { queue = 'real' } = options;
   if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
   requireMetrics(name, metricsProvider);

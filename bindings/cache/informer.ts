@@ -306,6 +306,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       clock: this.#clock,
       random: this.#options.random,
       watchErrorHandler,
+      watchList: this.#options.watchList,
       resyncPeriod: () => this.#resync.checkPeriod(),
       shouldResync: () => this.#processor.shouldResync(this.#clock.now()),
     });
