@@ -23,6 +23,8 @@ export type ErrorCode =
   | 'TRANSPORT' // no HTTP answer: see TransportError.kind
   | 'STATUS' // an HTTP answer that reports a failure: see StatusError
   | 'DECODE' // bytes that are not what the protocol promises
+  | 'TRANSFORM' // a user's transform failed; the object was kept as it came
+  | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
   | 'TIMEOUT' // a bounded call took too long
   | 'ABORTED' // the caller's signal fired

@@ -1,4 +1,5 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
+export { type LabelSelector, labelMatcher } from '../selectors.ts';
 export type { Change } from './change.ts';
 export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
 export type { Delta, Deltas, DeltaType } from './deltas.ts';
@@ -11,7 +12,12 @@ export {
   TTLPolicy,
 } from './expiration-cache.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
-export { SharedIndexInformer, type SharedIndexInformerOptions } from './informer.ts';
+export { FilteringResourceEventHandler } from './filtering-handler.ts';
+export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
+export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
+export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
+export type { SharedIndexInformerOptions } from './informer-options.ts';
+export { InformerPrometheusProvider } from './informer-prometheus.ts';
 export { type KeyFunc, newStore, type StoreOptions, UndeltaStore } from './keyed-store.ts';
 export {
   DeletedFinalStateUnknown,
@@ -22,6 +28,7 @@ export {
   splitMetaNamespaceKey,
 } from './keys.ts';
 export { ListWatch, type ListWatchOptions } from './list-watch.ts';
+export { Lister, type ListerOptions, NamespaceLister } from './lister.ts';
 export { MutationCache, type MutationCacheOptions } from './mutation-cache.ts';
 export {
   deletionHandlingObjectToName,
@@ -32,7 +39,6 @@ export {
   parseObjectName,
 } from './object-name.ts';
 export { type DeltaHandler, type DeltaStore, processDeltas } from './process-deltas.ts';
-export type { DoneChecker, Registration, ResourceEventHandler } from './processor.ts';
 export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
@@ -51,4 +57,4 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './transport.ts';
-export { type Syncing, waitForCacheSync } from './wait-for-sync.ts';
+export { type Syncing, SyncResult, waitFor, waitForCacheSync, waitForNamedCacheSync } from './wait-for-sync.ts';
