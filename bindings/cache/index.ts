@@ -1,5 +1,12 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
 export { type LabelSelector, labelMatcher } from '../selectors.ts';
+export {
+  CacheController,
+  type CacheControllerConfig,
+  type NewInformerOptions,
+  newInformer,
+  type ReflectorSettings,
+} from './cache-controller.ts';
 export type { Change } from './change.ts';
 export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
 export type { Delta, Deltas, DeltaType } from './deltas.ts';
@@ -38,7 +45,7 @@ export {
   objectToName,
   parseObjectName,
 } from './object-name.ts';
-export { type DeltaHandler, type DeltaStore, processDeltas } from './process-deltas.ts';
+export { type DeltaHandler, type DeltaStore, processDeltas, processDeltasInBatch } from './process-deltas.ts';
 export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
