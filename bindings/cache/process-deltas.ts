@@ -3,8 +3,10 @@
  * update or a deletion. The store, with its indices, has changed before the handler is told, and both happen in one turn.
  * client-go: tools/cache/controller.go processDeltas, processReplacedAllInfo.
  */
+import { invalid } from '../errors.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from './keys.ts';
+import { applyEach, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
 
 /** Is told what became of a store. Must not throw: what follows in the same delta would not be told. */
 export interface DeltaHandler<T> {
@@ -77,6 +79,58 @@ export function processDeltas<T extends object>(
   keyFunc?: (object: T) => string,
 ): void {
   for (const delta of deltas) processDelta(handler, store, delta, isInInitialList, keyFunc);
+}
+
+/**
+ * Applies deltas of different objects in one transaction, where the store has any, and tells of them afterwards; of those
+ * that fail nobody is told. client-go: tools/cache/controller.go processDeltasInBatch.
+ *
+ * @throws TransactionError when the store refused some, INVALID_ARGUMENT for a delta of more than one object: then nothing has changed
+ */
+export function processDeltasInBatch<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T> & Partial<TransactionStore<T>>,
+  deltas: Deltas<T>,
+  isInInitialList: boolean,
+): void {
+  if (store.transaction === undefined) {
+    applyEach(deltas, (delta) => processDelta(handler, store, delta, isInInitialList));
+    return;
+  }
+  const steps = deltas.map((delta) => step(handler, store, delta, isInInitialList));
+  try {
+    store.transaction(...steps.map(({ change }) => change));
+  } catch (error) {
+    if (error instanceof TransactionError) for (const i of error.successfulIndices) steps[i]?.tell();
+    throw error;
+  }
+  for (const { tell } of steps) tell();
+}
+
+function step<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T>,
+  delta: Delta<T>,
+  isInInitialList: boolean,
+): { change: Transaction<T>; tell: () => void } {
+  switch (delta.type) {
+    case 'Added':
+    case 'Updated':
+    case 'Replaced':
+    case 'Sync': {
+      const { object } = delta;
+      const old = store.get(object);
+      if (old === undefined)
+        return { change: { type: 'Add', object }, tell: () => handler.onAdd(object, isInInitialList) };
+      return { change: { type: 'Update', object }, tell: () => handler.onUpdate(old, object) };
+    }
+    case 'Deleted': {
+      const { object } = delta;
+      return { change: { type: 'Delete', object }, tell: () => handler.onDelete(object) };
+    }
+    default:
+      throw invalid('deltas', 'deltas of one object each', delta.type);
+  }
 }
 
 /**

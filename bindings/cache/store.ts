@@ -18,6 +18,7 @@ import type { ExpectedKind } from './decoder.ts';
 import { Indices, type Values } from './indices.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
 import type { IndexSpec } from './resource.ts';
+import { applyTransaction, type Transaction } from './store-types.ts';
 
 /** The name of the index that every informer has: objects by namespace, "" for those without one. */
 export const namespaceIndex = 'namespace';
@@ -85,7 +86,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const version = this.#versionOf(object);
     if (version !== undefined) this.#putVersion(version, object);
     else this.#put(this.#keyOf(object), object, this.#indices.valuesOf(object));
-    this.#resourceVersion = object;
+    this.#newest(object);
   }
 
   /** The same as `add`. */
@@ -101,7 +102,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const tombstone = object instanceof DeletedFinalStateUnknown;
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
     if (slot >= 0) this.#removeSlot(slot);
-    if (!tombstone) this.#resourceVersion = object;
+    if (!tombstone) this.#newest(object);
   }
 
   /** Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed. */
@@ -240,7 +241,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   lastStoreSyncResourceVersion(): string {
     const version = this.#resourceVersion;
     if (typeof version === 'string') return version;
-    return ((version as KubeObject).metadata?.resourceVersion ?? '') as string;
+    return resourceVersionOf(version) ?? '';
   }
 
   /** Nothing: a store has nobody to send its content to again. */
@@ -295,6 +296,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
   bytes(): { live: number; total: number } {
     return this.#versions?.bytes() ?? { live: 0, total: 0 };
+  }
+
+  /**
+   * Makes several changes in their order; those that fail are left out.
+   *
+   * @throws TransactionError when some failed
+   */
+  transaction(...changes: readonly Transaction<T>[]): void {
+    applyTransaction(this, changes);
   }
 
   /** What becomes of an index function's error. Here it goes to the caller of the change. */
@@ -399,6 +409,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#slots.released(slot);
   }
 
+  /** An object brings the store's version with it; a version is decoded when it is asked for. */
+  #newest(object: T): void {
+    this.#resourceVersion =
+      this.#versionOf(object) !== undefined ? object : (resourceVersionOf(object) ?? this.#resourceVersion);
+  }
+
   #keyOf(object: T): string {
     const key = this.#keyFunc(object);
     if (typeof key !== 'string') throw invalid('keyFunc', 'a function that returns strings', key);
@@ -436,4 +452,10 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     }
     return objects;
   }
+}
+
+/** `undefined` for what has no metadata at all. */
+function resourceVersionOf(object: object): string | undefined {
+  const { metadata } = object as KubeObject;
+  return typeof metadata === 'object' && metadata !== null ? (metadata.resourceVersion ?? '') : undefined;
 }
