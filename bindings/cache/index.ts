@@ -4,6 +4,13 @@ export type { Change } from './change.ts';
 export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
 export type { Delta, Deltas, DeltaType } from './deltas.ts';
 export type { InformerEvent } from './events.ts';
+export {
+  type FactoryOptions,
+  type GenericInformer,
+  type InformerSelection,
+  newSharedInformerFactory,
+  SharedInformerFactory,
+} from './factory.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
 export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
