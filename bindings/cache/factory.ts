@@ -5,11 +5,9 @@
  * Invariant: two calls that name the same objects (resource, namespace, selectors, metadata only or whole) get the same
  * informer, so that these are listed, watched and stored once.
  */
-import type { Clock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { SharedIndexInformer } from './informer.ts';
-import type { InformerMetricsProvider } from './informer-metrics.ts';
 import type { SharedIndexInformerOptions } from './informer-options.ts';
 import type { KubeObject } from './keys.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
@@ -24,25 +22,22 @@ export type InformerSelection = Pick<
   'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
 >;
 
-export interface FactoryOptions {
+/** The options of the informers, for all of them, and those of a factory. */
+export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transform'> {
   /** For all informers, in milliseconds; 0, the default, is never. */
   resyncPeriod?: number;
   /** Resync periods of single resources, in milliseconds. */
   customResync?: ReadonlyMap<Resource<never, string>, number>;
   /** One namespace, for all resources that have any; by default all. */
   namespace?: string;
+  /** Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}. */
+  tweakListOptions?: ListWatchOptions['tweak'];
+  /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
+  idleTimeout?: number;
   /** Changes the objects of all informers before they are stored; see {@link SharedIndexInformerOptions.transform}. */
   transform?: (object: KubeObject) => KubeObject;
-  watchErrorHandler?: SharedIndexInformerOptions['watchErrorHandler'];
-  watchList?: boolean;
-  queue?: SharedIndexInformerOptions['queue'];
-  freeze?: boolean;
-  mutationDetector?: boolean;
-  clock?: Clock;
-  random?: () => number;
   /** The informers' name in metrics. Informers of one resource with other selections get what tells them apart added to it. */
   name?: string;
-  metricsProvider?: InformerMetricsProvider;
 }
 
 /** An informer, and a reader of its cache. */
@@ -83,11 +78,12 @@ export class SharedInformerFactory {
   constructor(transport: Transport, options: FactoryOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     requireObject('options', options);
-    const { resyncPeriod, customResync, transform } = options;
+    const { resyncPeriod, customResync, tweakListOptions, transform } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
     if (customResync !== undefined && !(customResync instanceof Map))
       throw invalid('options.customResync', 'a Map of resources and milliseconds', customResync);
     for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
+    if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
     if (transform !== undefined) requireFunction('options.transform', transform);
     this.#transport = transport;
     this.#options = options;
@@ -196,10 +192,12 @@ export class SharedInformerFactory {
     selection: InformerSelection,
     restricted: string,
   ): SharedIndexInformer<T, I> {
-    const { namespace: _, transform, customResync, name, ...options } = this.#options;
+    const { namespace: _, tweakListOptions, idleTimeout, transform, customResync, name, ...options } = this.#options;
     const listWatch = new ListWatch(this.#transport, resource, {
       ...selection,
       namespace: this.#namespaceOf(resource, selection),
+      tweak: tweakListOptions,
+      idleTimeout,
     });
     return new SharedIndexInformer(listWatch, {
       ...options,

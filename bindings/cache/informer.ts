@@ -24,7 +24,13 @@ import {
   requireHandlerOptions,
 } from './handler.ts';
 import { InformerMeter, identityOf } from './informer-metrics.ts';
-import { guardsOf, requireInformerOptions, type SharedIndexInformerOptions } from './informer-options.ts';
+import {
+  guardsOf,
+  type InformerStatus,
+  reflectorOptions,
+  requireInformerOptions,
+  type SharedIndexInformerOptions,
+} from './informer-options.ts';
 import { intake } from './intake.ts';
 import { type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
 import type { ListWatch } from './list-watch.ts';
@@ -34,9 +40,10 @@ import { MutationDetector } from './mutation-detector.ts';
 import { type DeltaHandler, processDeltas } from './process-deltas.ts';
 import { SharedProcessor } from './processor.ts';
 import type { Queue, TransformFunc } from './queue.ts';
-import { Reflector, type ReflectorOptions } from './reflector.ts';
+import { Reflector } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
 import { ResyncSchedule } from './resync.ts';
+import type { WatchErrorHandler } from './status.ts';
 import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
 import { abortable, deferred, TimeSlice } from './wait.ts';
 
@@ -174,7 +181,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    *
    * @throws CapstanError ALREADY_STARTED once the informer runs
    */
-  setWatchErrorHandler(handler: NonNullable<ReflectorOptions['watchErrorHandler']>): void {
+  setWatchErrorHandler(handler: WatchErrorHandler): void {
     requireFunction('handler', handler);
     if (this.#started) throw this.#alreadyStarted('set the watch error handler before');
     this.#reflector = this.#newReflector(handler);
@@ -275,6 +282,23 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#stopped;
   }
 
+  /** Where it is, how fresh, what failed, and how its handlers keep up: plain data, made for this call. */
+  status(): InformerStatus {
+    return {
+      ...this.#reflector.status(),
+      hasSynced: this.hasSynced(),
+      isStopped: this.#stopped,
+      objects: this.#indexer.listKeys().length,
+      queued: this.#fifo.len(),
+      handlers: this.#processor.listeners().map((listener) => ({
+        name: listener.name,
+        hasSynced: listener.hasSynced(),
+        pending: listener.pending(),
+        coalesced: listener.coalesced(),
+      })),
+    };
+  }
+
   /**
    * All that handlers are told, for `for await`; each loop begins with the objects that are there. Ends with the signal,
    * or when the informer has been stopped. What the loop does not take waits in memory.
@@ -301,10 +325,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return iterator;
   }
 
-  #newReflector(watchErrorHandler: ReflectorOptions['watchErrorHandler']): Reflector<T, I> {
+  #newReflector(watchErrorHandler: WatchErrorHandler | undefined): Reflector<T, I> {
     return new Reflector(this.#listWatch, this.#fifo, {
+      ...reflectorOptions(this.#options),
       clock: this.#clock,
-      random: this.#options.random,
       watchErrorHandler,
       resyncPeriod: () => this.#resync.checkPeriod(),
       shouldResync: () => this.#processor.shouldResync(this.#clock.now()),
@@ -316,7 +340,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const { name, metricsProvider } = this.#options;
     if (name === undefined || metricsProvider === undefined) return;
     this.#meter = InformerMeter.start(metricsProvider, identityOf(name, this.#listWatch.resource), this.#clock, {
-      lastSignOfLifeSeconds: () => undefined,
+      lastSignOfLifeSeconds: () => {
+        const { lastSignOfLife } = this.#reflector.status();
+        return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
+      },
       bytes: () => undefined,
       handlerBacklogs: () =>
         this.#processor.listeners().map((listener) => ({ handler: listener.name, depth: listener.pending() })),

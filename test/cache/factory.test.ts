@@ -27,7 +27,7 @@ afterEach(() => factory?.shutdown());
 function setUp(options: Parameters<typeof newSharedInformerFactory>[1] = {}) {
   const clock = new FakeClock();
   const server = new LiveServer();
-  const made = newSharedInformerFactory(server, { clock, random: () => 0, ...options });
+  const made = newSharedInformerFactory(server, { clock, random: () => 0, watchList: false, ...options });
   factory = made;
   return { clock, server, factory: made };
 }
@@ -186,6 +186,18 @@ describe('a factory', () => {
     factory.start();
     await clock.settle();
     expect(second.hasSynced()).toBe(true);
+  });
+
+  test('lets its user change the query of every request', async () => {
+    const { clock, server, factory } = setUp({
+      tweakListOptions: (query) => {
+        query.labelSelector = 'app=web';
+      },
+    });
+    factory.informerFor(ConfigMaps);
+    factory.start();
+    await clock.settle();
+    expect(server.requests.map(({ query }) => query?.labelSelector)).toEqual(['app=web', 'app=web']);
   });
 
   test('gives all informers its transform, and its resync period unless a resource has its own', async () => {

@@ -94,7 +94,7 @@ describe('a transform', () => {
   });
 
   test('and the watch error handler can be set until the informer starts', async () => {
-    const { clock, server, informer } = setUp();
+    const { clock, server, informer } = setUp({ watchList: false });
     const errors: unknown[] = [];
     expect(() => informer.setTransform(7 as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
     expect(() => informer.setWatchErrorHandler(undefined as never)).toThrow(
