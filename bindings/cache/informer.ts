@@ -10,10 +10,11 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import type { Delta, Deltas } from './deltas.ts';
-import { EventIterator, type InformerEvent } from './events.ts';
+import { EventIterators, type InformerEvent } from './events.ts';
 import { RealFIFO } from './fifo.ts';
 import {
   type DoneChecker,
@@ -44,19 +45,8 @@ import { Reflector } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
 import { ResyncSchedule } from './resync.ts';
 import type { WatchErrorHandler } from './status.ts';
-import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
+import type { Indexer } from './store.ts';
 import { abortable, deferred, TimeSlice } from './wait.ts';
-
-/**
- * The store of an informer. An index function that throws must not cost the informer an object, so it is reported and the
- * object has no value in that index.
- */
-class CacheIndexer<T extends object, I extends string> extends Indexer<T, I> {
-  protected override indexFailed(name: string, error: unknown): readonly string[] {
-    handleError(error, `index function ${JSON.stringify(name)}`);
-    return [];
-  }
-}
 
 /**
  * A cache of one resource that follows the server, and tells handlers what changed.
@@ -90,7 +80,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     },
     onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
   };
-  readonly #iterators = new Set<EventIterator<T>>();
+  readonly #events = new EventIterators<T>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
   /** The handlers know that the queue has synced. */
@@ -118,8 +108,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#describe = listWatch.describe();
     this.#resync = new ResyncSchedule(resyncPeriod);
     this.#transform = transform;
-    const indexers = { [namespaceIndex]: metaNamespaceIndexFunc, ...listWatch.resource.indexers };
-    this.#indexer = new CacheIndexer(undefined, indexers as Record<I | 'namespace', IndexSpec<T>>);
+    this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers);
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
     const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
@@ -304,25 +293,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * or when the informer has been stopped. What the loop does not take waits in memory.
    */
   events(options: { signal?: AbortSignal } = {}): AsyncIterable<InformerEvent<T>> {
-    return { [Symbol.asyncIterator]: () => this.#iterate(options.signal) };
-  }
-
-  #iterate(signal: AbortSignal | undefined): AsyncIterator<InformerEvent<T>> {
-    let registration: Registration | undefined;
-    const onAbort = (): void => iterator.end();
-    const iterator = new EventIterator<T>(() => {
-      signal?.removeEventListener('abort', onAbort);
-      this.#iterators.delete(iterator);
-      if (registration !== undefined) this.removeEventHandler(registration);
-    });
-    if (this.#stopped || signal?.aborted) {
-      iterator.end();
-    } else {
-      this.#iterators.add(iterator);
-      signal?.addEventListener('abort', onAbort, { once: true });
-      registration = this.addEventHandler(iterator.handler);
-    }
-    return iterator;
+    return { [Symbol.asyncIterator]: () => this.#events.iterate(this, options.signal) };
   }
 
   #newReflector(watchErrorHandler: WatchErrorHandler | undefined): Reflector<T, I> {
@@ -345,8 +316,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
       },
       bytes: () => undefined,
-      handlerBacklogs: () =>
-        this.#processor.listeners().map((listener) => ({ handler: listener.name, depth: listener.pending() })),
+      handlerBacklogs: () => this.#processor.backlogs(),
     });
   }
 
@@ -398,7 +368,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#stop.abort();
     this.#stopped = true;
     this.#processor.stop();
-    for (const iterator of [...this.#iterators]) iterator.end();
+    this.#events.end();
     this.#detector?.stop();
     this.#meter?.stop();
     this.#ended.resolve();

@@ -47,7 +47,12 @@ describe('a provider of metrics', () => {
     server.put('b');
     await clock.settle();
     expect(calls.splice(0)).toContain('latency 0.5');
-    expect(readings()?.handlerBacklogs()).toEqual([{ handler: 'mine', depth: 1 }]);
+    informer.addEventHandler(heldHandler().handler, { name: 'other' });
+    informer.addEventHandler(heldHandler().handler, { name: 'other' });
+    expect(readings()?.handlerBacklogs()).toEqual([
+      { handler: 'mine', depth: 1 },
+      { handler: 'other', depth: 4 },
+    ]);
     await informer.stop();
     expect(calls).toEqual(['web configmaps queued 0', 'end']);
   });
@@ -164,6 +169,24 @@ describe('the text format', () => {
     }
     await informer.stop();
     expect(metrics.text()).toBe('');
+  });
+
+  test('says how many seconds ago the server last sent a byte, once it has', async () => {
+    const metrics = new InformerPrometheusProvider();
+    const { clock, server, informer } = setUp({ name: 'web', metricsProvider: metrics });
+    server.intercept = () => new Promise(() => undefined);
+    void informer.run();
+    await clock.run(2_500);
+    expect(metrics.text()).not.toContain('last_sign_of_life');
+    await informer.stop();
+    const other = setUp({ name: 'web', metricsProvider: metrics });
+    void other.informer.run();
+    await other.clock.run(2_500);
+    expect(metrics.text()).toMatch(/^capstan_informer_last_sign_of_life_seconds\{name="web",.*\} 2\.5$/m);
+    other.server.put('a');
+    await other.clock.settle();
+    expect(metrics.text()).toMatch(/^capstan_informer_last_sign_of_life_seconds\{.*\} 0$/m);
+    await other.informer.stop();
   });
 
   test('counts latencies by bucket', () => {
