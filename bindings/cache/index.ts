@@ -20,12 +20,19 @@ export {
   type TimestampedEntry,
   TTLPolicy,
 } from './expiration-cache.ts';
+export {
+  type FactoryOptions,
+  type GenericInformer,
+  type InformerSelection,
+  newSharedInformerFactory,
+  SharedInformerFactory,
+} from './factory.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
 export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
 export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
 export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
-export type { SharedIndexInformerOptions } from './informer-options.ts';
+export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
 export { InformerPrometheusProvider } from './informer-prometheus.ts';
 export { type KeyFunc, newStore, type StoreOptions, UndeltaStore } from './keyed-store.ts';
 export {
