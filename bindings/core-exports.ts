@@ -145,10 +145,19 @@ export interface CoreExports {
   arenaMoved(arena: number): number;
   /** For tests: 0, or the number of the invariant that does not hold. */
   arenaCheck(arena: number): number;
+
+  /** A block for a path of so many bytes, as assembly/path.ts draws it (bindings/path-block.ts writes it); 0: no memory. */
+  pathNew(bytes: number): number;
+  pathFree(path: number, bytes: number): void;
+  /** How many values are under the path in a document that is valid JSON: spans at pathList; FALLBACK; NO_MEMORY. */
+  pathValues(path: number, skipped: number, from: number, end: number): number;
+  pathList(): number;
+  /** Lists an object under those values: as indexCommit, or FALLBACK. */
+  indexByPath(index: number, slot: number, path: number, skipped: number, from: number, end: number): number;
 }
 
-/** None of the guarded ones takes more than five arguments; Wasm ignores what is too much. */
-type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
+/** None of the guarded ones takes more than six arguments; Wasm ignores what is too much. */
+type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown, f?: unknown) => unknown;
 
 /**
  * The exports of an instance. Written out one by one: an object that is filled in a loop becomes a hash table in V8, and then no call is
@@ -158,9 +167,9 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
   const e = exports as unknown as CoreExports;
   const guard = <F>(call: F): F => {
     const run = call as Export;
-    const guarded: Export = (a, b, c, d, e) => {
+    const guarded: Export = (a, b, c, d, e, f) => {
       try {
-        return run(a, b, c, d, e);
+        return run(a, b, c, d, e, f);
       } catch (cause) {
         throw trapped(cause);
       }
@@ -268,5 +277,10 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     arenaTotal: guard(e.arenaTotal),
     arenaMoved: guard(e.arenaMoved),
     arenaCheck: guard(e.arenaCheck),
+    pathNew: guard(e.pathNew),
+    pathFree: guard(e.pathFree),
+    pathValues: guard(e.pathValues),
+    pathList: guard(e.pathList),
+    indexByPath: guard(e.indexByPath),
   };
 }
