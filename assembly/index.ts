@@ -28,7 +28,7 @@ export {
   slotAdded, slotStarted,
 } from "./slots";
 export {
-  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
+  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut, indexPutSlot, indexList, indexSet, indexSetCount,
 } from "./indices";
 export {
   arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
@@ -36,3 +36,12 @@ export {
 export { arenaCheck } from "./arena-check";
 export { pathNew, pathFree, pathValues, pathList } from "./path";
 export { indexByPath } from "./path-index";
+export { jsonDepth } from "./json";
+export { scanKeepManaged } from "./scan";
+export { shapeAt } from "./shapes";
+export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
+export { scanReport } from "./report";
+export {
+  objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectPut, objectTake, objectChanges,
+  objectsLive, objectsTotal, objectSlot, scannedSlot,
+} from "./objects";

@@ -117,6 +117,40 @@ export interface CoreExports {
   slotAdded(queue: number, slot: number): number;
   slotStarted(queue: number, slot: number): number;
 
+  /** How deep JSON may nest. */
+  jsonDepth(levels: number): void;
+  scanKeepManaged(keep: boolean): void;
+  shapeAt(shape: number): number;
+  /** Bytes from the network and the values in them; what the calls answer is in bindings/cache/bytes/stream.ts. */
+  streamNew(limit: number): number;
+  streamFree(stream: number): void;
+  streamRoom(stream: number, bytes: number): number;
+  streamPushed(stream: number, bytes: number): void;
+  streamPending(stream: number): number;
+  streamTake(stream: number): void;
+  eventNext(stream: number): number;
+  listNext(stream: number): number;
+  listEnded(stream: number): number;
+  /** Address of what the last scan found (assembly/report.ts). */
+  scanReport(): number;
+  /** Objects as bytes: versions by number, and the version of each slot (assembly/objects.ts). */
+  objectsNew(): number;
+  objectsFree(objects: number): void;
+  objectAt(objects: number, version: number): number;
+  objectStage(objects: number): number;
+  objectStageLike(objects: number, slot: number): number;
+  objectRetain(objects: number, version: number): void;
+  objectRelease(objects: number, version: number): number;
+  objectOf(objects: number, slot: number): number;
+  objectPut(objects: number, slot: number, version: number): number;
+  objectTake(objects: number, slot: number): number;
+  objectChanges(objects: number, from: number, to: number): number;
+  objectsLive(objects: number): number;
+  objectsTotal(objects: number): number;
+  /** The slot of a version's key in a key table, or of the object scanned last: as from keysFind, or keysIntern. */
+  objectSlot(objects: number, version: number, keys: number, intern: boolean): number;
+  scannedSlot(keys: number): number;
+
   indexNew(): number;
   indexFree(index: number): void;
   indexValues(index: number): number;
@@ -124,6 +158,9 @@ export interface CoreExports {
   indexPush(index: number, value: number): void;
   indexAbort(index: number): number;
   indexCommit(index: number, slot: number): number;
+  /** The value's slot, with SLOT_FLAG when a value was given back; NOTHING: the object has several; NO_MEMORY. */
+  indexPut(index: number, slot: number, text: string): number;
+  indexPutSlot(index: number, slot: number, value: number): number;
   indexList(): number;
   indexSet(index: number, value: number): number;
   indexSetCount(index: number, value: number): number;
@@ -254,6 +291,34 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     slotsBusy: guard(e.slotsBusy),
     slotAdded: guard(e.slotAdded),
     slotStarted: guard(e.slotStarted),
+    jsonDepth: guard(e.jsonDepth),
+    scanKeepManaged: guard(e.scanKeepManaged),
+    shapeAt: guard(e.shapeAt),
+    streamNew: guard(e.streamNew),
+    streamFree: guard(e.streamFree),
+    streamRoom: e.streamRoom,
+    streamPushed: e.streamPushed,
+    streamPending: guard(e.streamPending),
+    streamTake: e.streamTake,
+    eventNext: e.eventNext,
+    listNext: e.listNext,
+    listEnded: guard(e.listEnded),
+    scanReport: e.scanReport,
+    objectsNew: guard(e.objectsNew),
+    objectsFree: guard(e.objectsFree),
+    objectAt: e.objectAt,
+    objectStage: e.objectStage,
+    objectStageLike: e.objectStageLike,
+    objectRetain: e.objectRetain,
+    objectRelease: e.objectRelease,
+    objectOf: e.objectOf,
+    objectPut: e.objectPut,
+    objectTake: e.objectTake,
+    objectChanges: e.objectChanges,
+    objectsLive: guard(e.objectsLive),
+    objectsTotal: guard(e.objectsTotal),
+    objectSlot: e.objectSlot,
+    scannedSlot: guard(e.scannedSlot),
     indexNew: guard(e.indexNew),
     indexFree: guard(e.indexFree),
     indexValues: guard(e.indexValues),
@@ -261,6 +326,8 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     indexPush: guard(e.indexPush),
     indexAbort: guard(e.indexAbort),
     indexCommit: guard(e.indexCommit),
+    indexPut: e.indexPut,
+    indexPutSlot: e.indexPutSlot,
     indexList: guard(e.indexList),
     indexSet: guard(e.indexSet),
     indexSetCount: guard(e.indexSetCount),
