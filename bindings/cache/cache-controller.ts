@@ -43,7 +43,9 @@ export interface CacheControllerConfig<T extends object, I extends string = neve
  * const controller = new CacheController<V1Pod>({
  *   queue: new RealFIFO(),
  *   listerWatcher: new ListWatch(transport, Pod),
- *   process: (deltas, isInInitialList) => processDeltas(handler, store, deltas, isInInitialList),
+ *   process: (deltas, isInInitialList) => {
+ *     processDeltas({ onAdd: use, onUpdate: use, onDelete: use }, store, deltas, isInInitialList);
+ *   },
  * });
  * await controller.run({ signal });
  */

@@ -55,8 +55,8 @@ const BATCHABLE: ReadonlySet<DeltaType> = new Set(['Added', 'Updated', 'Deleted'
  * @throws CapstanError INVALID_ARGUMENT for options that contradict each other
  * @example
  * const fifo = new RealFIFO<V1Pod>();
- * fifo.replace(pods, '100');
- * await fifo.pop((deltas, isInInitialList) => processDeltas(handler, store, deltas, isInInitialList));
+ * fifo.replace([pod], '100');
+ * await fifo.pop((deltas, isInInitialList) => use(deltas), { signal });
  */
 export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   readonly #keyFunction: (object: T) => string;
