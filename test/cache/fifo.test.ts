@@ -178,6 +178,29 @@ describe('a queue of deltas', () => {
     expect((await other).map(show)).toEqual(['Added a@1']);
   });
 
+  // A consumer gives one signal to every pop of its life: each listener that stayed would be kept as long.
+  test.each(queues)('%s leaves no listener on the signal of a pop', async (_, make) => {
+    const queue = make();
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (...of: Parameters<typeof addEventListener>) => {
+      listeners++;
+      addEventListener.apply(signal, of);
+    };
+    signal.removeEventListener = (...of: Parameters<typeof removeEventListener>) => {
+      listeners--;
+      removeEventListener.apply(signal, of);
+    };
+    for (let i = 0; i < 3; i++) {
+      const popping = queue.pop(() => undefined, { signal });
+      expect(listeners).toBe(1);
+      queue.add(item('a', i));
+      await popping;
+      expect(listeners).toBe(0);
+    }
+  });
+
   test.each(queues)('%s passes on what a consumer throws; the delta is off the queue', async (_, make) => {
     const queue = make();
     const error = new Error('the consumer');
