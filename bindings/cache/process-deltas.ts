@@ -25,6 +25,8 @@ export interface DeltaStore<T> {
   delete(object: T | DeletedFinalStateUnknown<T>): void;
   replace(list: readonly T[], resourceVersion: string): void;
   bookmark(resourceVersion: string): void;
+  /** What a replace would do, where the store knows without asking for every key. */
+  compare?(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] };
 }
 
 /**
@@ -143,6 +145,17 @@ function replaceAll<T extends object>(
   isInInitialList: boolean,
   keyFunc: (object: T) => string,
 ): void {
+  const { replaced, gone } = store.compare?.(objects) ?? compare(store, objects, keyFunc);
+  store.replace(objects, resourceVersion);
+  for (const tombstone of gone) handler.onDelete(tombstone);
+  objects.forEach((object, i) => {
+    const old = replaced[i];
+    if (old === undefined) handler.onAdd(object, isInInitialList);
+    else handler.onUpdate(old, object);
+  });
+}
+
+function compare<T extends object>(store: DeltaStore<T>, objects: readonly T[], keyFunc: (object: T) => string) {
   const keys = new Set<string>();
   const replaced = objects.map((object) => {
     const key = keyFunc(object);
@@ -153,11 +166,5 @@ function replaceAll<T extends object>(
   for (const key of store.listKeys()) {
     if (!keys.has(key)) gone.push(new DeletedFinalStateUnknown(key, store.getByKey(key)));
   }
-  store.replace(objects, resourceVersion);
-  for (const tombstone of gone) handler.onDelete(tombstone);
-  objects.forEach((object, i) => {
-    const old = replaced[i];
-    if (old === undefined) handler.onAdd(object, isInInitialList);
-    else handler.onUpdate(old, object);
-  });
+  return { replaced, gone };
 }
