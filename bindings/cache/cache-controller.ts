@@ -173,10 +173,11 @@ export function newInformer<T extends object, I extends string = never, X extend
   const transformer =
     transform && intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
   const told = isolated(handler);
+  const name = `queue of ${listerWatcher.describe()}`;
   const fifo =
     queue === 'delta'
-      ? new DeltaFIFO<T>({ transformer, knownObjects: store, emitDeltaTypeReplaced: true })
-      : new RealFIFO<T>({ transformer });
+      ? new DeltaFIFO<T>({ name, transformer, knownObjects: store, emitDeltaTypeReplaced: true })
+      : new RealFIFO<T>({ name, transformer });
   const into = (process: typeof processDeltas<T>): PopProcess<T> => {
     return (deltas, isInInitialList) => {
       try {

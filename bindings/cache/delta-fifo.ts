@@ -190,7 +190,7 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
     const line = this.#order.shift();
     if (line === undefined) return [];
     this.#lines.delete(line.key);
-    this.#initial.through(1, false);
+    this.#initial.through(this.#initial.taken(1), false);
     return line.deltas;
   }
 

@@ -85,6 +85,19 @@ describe('RealFIFO', () => {
     await fifo.hasSyncedChecker().done;
   });
 
+  test('is not synced by a pop that overtakes the one of the first list', async () => {
+    const fifo = real();
+    fifo.replace([a], '5');
+    fifo.update(a);
+    let finish: () => void = () => undefined;
+    const list = fifo.pop(() => new Promise<void>((resolve) => (finish = resolve)));
+    expect(popOne(fifo)).toBe('Updated a@1 initial');
+    expect(fifo.hasSynced()).toBe(false);
+    finish();
+    await list;
+    expect(fifo.hasSynced()).toBe(true);
+  });
+
   test('leaves bookmarks out where it is told to, and without atomic events', () => {
     for (const fifo of [real({ emitDeltaTypeBookmark: false }), single()]) {
       fifo.bookmark('5');
