@@ -13,6 +13,7 @@ import { type KeyTable, keyTable } from '../keys.ts';
 import { pathIndexFunc } from './json-path.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
+import { applyTransaction, type Transaction } from './store-types.ts';
 
 /** The name of the index that every informer has: objects by namespace, "" for those without one. */
 export const namespaceIndex = 'namespace';
@@ -81,7 +82,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   add(object: T): void {
     const key = this.#keyOf(object);
     this.#put(key, object, this.#valuesOf(object));
-    this.#resourceVersion = resourceVersionOf(object);
+    this.#resourceVersion = resourceVersionOf(object) ?? this.#resourceVersion;
   }
 
   /** The same as `add`. */
@@ -99,7 +100,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       return;
     }
     this.#remove(this.#keyOf(object));
-    this.#resourceVersion = resourceVersionOf(object);
+    this.#resourceVersion = resourceVersionOf(object) ?? this.#resourceVersion;
   }
 
   /** Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed. */
@@ -238,6 +239,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** Nothing: a store has nobody to send its content to again. */
   resync(): void {}
+
+  /**
+   * Makes several changes in their order; those that fail are left out.
+   *
+   * @throws TransactionError when some failed
+   */
+  transaction(...changes: readonly Transaction<T>[]): void {
+    applyTransaction(this, changes);
+  }
 
   /** What becomes of an index function's error. Here it goes to the caller of the change. */
   protected indexFailed(_name: string, error: unknown): readonly string[] {
@@ -379,6 +389,8 @@ function setValues(map: IndexMap, slot: number, values: Values): void {
   else map.set(slot, values);
 }
 
-function resourceVersionOf(object: object): string {
-  return (object as KubeObject).metadata?.resourceVersion ?? '';
+/** `undefined` for what is no object of an API server: it leaves the store's version alone. */
+function resourceVersionOf(object: object): string | undefined {
+  const { metadata } = object as KubeObject;
+  return typeof metadata === 'object' && metadata !== null ? (metadata.resourceVersion ?? '') : undefined;
 }
