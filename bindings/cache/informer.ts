@@ -232,7 +232,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
     if (this.#started) throw this.#alreadyStarted('it runs once, make another one to start again');
     this.#started = true;
-    this.#startGuards();
+    if (!this.#stopped) this.#startGuards();
     const { signal } = options;
     const onAbort = (): void => this.#stop.abort();
     if (signal?.aborted) onAbort();

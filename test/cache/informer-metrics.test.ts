@@ -105,6 +105,19 @@ describe('a provider of metrics', () => {
     await third.informer.stop();
   });
 
+  // The name stayed taken for ever.
+  test('hears nothing of an informer that is stopped before it runs', async () => {
+    const { calls, provider } = recorder();
+    const { informer } = setUp({ name: 'web', metricsProvider: provider });
+    await informer.stop();
+    await informer.run();
+    expect(calls).toEqual([]);
+    const other = setUp({ name: 'web', metricsProvider: provider });
+    void other.informer.run();
+    await other.informer.stop();
+    expect(reported).toEqual([]);
+  });
+
   test('gives the last 15 digits of a version, and none of one that is no number', async () => {
     const { calls, provider } = recorder();
     const { clock, server, informer } = setUp({ name: 'web', metricsProvider: provider });
