@@ -68,7 +68,7 @@ export interface InformerStatus extends ReflectorStatus {
     hasSynced: boolean;
     /** How many notifications wait. */
     pending: number;
-    /** How many were merged into others so far. */
+    /** How many were merged so far, and so are not delivered. */
     coalesced: number;
   }[];
 }

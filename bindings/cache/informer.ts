@@ -208,6 +208,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#indexer;
   }
 
+  /** The same cache, by its other name in client-go. */
+  getStore(): Indexer<T, I | 'namespace'> {
+    return this.#indexer;
+  }
+
   /** The first list is in the cache, and handlers have been queued all of it. Stays true. */
   hasSynced(): boolean {
     return this.#fifo.hasSynced();
