@@ -92,7 +92,8 @@ interface WithAnnotations extends KubeObject {
   metadata?: KubeObject['metadata'] & { annotations?: Record<string, unknown> };
 }
 
-function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
+/** Judges an event whose JSON has been parsed. Throws DECODE. */
+export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
   const what = `a watch of ${describeKind(expected)}`;
   if (type === 'ERROR') {
     if (!isStatus(object)) throw new CapstanError('DECODE', `${what}: an ERROR event expected a Status`);
@@ -170,7 +171,7 @@ function parseList(text: string, what: string, listKind: string | undefined): Li
   };
 }
 
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

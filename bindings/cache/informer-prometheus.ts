@@ -76,7 +76,7 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
         const figure = value(figures);
         return figure === undefined ? [] : [`${name}{${labels}} ${showNumber(figure)}`];
       });
-    gauge('capstan_informer_bytes', 'Bytes of memory that the objects of the informer take.', (of) =>
+    gauge('capstan_informer_bytes', 'Bytes of the objects that the informer keeps as bytes.', (of) =>
       of.readings?.bytes(),
     );
     const backlog = 'capstan_informer_handler_backlog';
