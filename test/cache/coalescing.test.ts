@@ -225,7 +225,11 @@ describe('above the limit', () => {
     const list = JSON.parse(server.listBody());
     server.intercept = (request) =>
       request.query?.watch ? undefined : answer(200, JSON.stringify({ ...list, items: [object, object] }));
-    const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), { clock, random: () => 0 });
+    const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
+      clock,
+      random: () => 0,
+      watchList: false,
+    });
     const held = heldHandler();
     const registration = informer.addEventHandler(held.handler, { coalesceAbove: 0 });
     void informer.run();
