@@ -263,7 +263,8 @@ export class Rig {
     expect(this.server.unmetFaults(), 'faults that never hit').toEqual([]);
     expect(plain(this.#cached(), expected)).toEqual(plain(await this.truth(), expected));
     this.recorder.judge(this.#log, this.repeats ? 'last' : this.asked() === 1 ? 'all' : 'some');
-    if (expected.asked !== undefined) expect(this.asked(), 'how often everything was asked for').toBe(expected.asked);
+    if (expected.asked !== undefined)
+      expect(this.asked(), `how often everything was asked for\n${this.#story()}`).toBe(expected.asked);
     const unseen = this.recorder.tombstones.filter((name) => name === UNSEEN);
     expect(unseen.length, 'tombstones of what was deleted unseen').toBe(expected.missed ? 1 : 0);
     await this.informer.stop();
@@ -370,7 +371,8 @@ export class Recorder {
   readonly told = new Map<string, string[]>();
   /** The names of what was told as deleted without its last state. */
   readonly tombstones: string[] = [];
-  readonly #present = new Map<string, Widget>();
+  /** The state of each object that is there. */
+  readonly #present = new Map<string, string>();
   readonly #wrong: string[] = [];
 
   readonly handler = {
@@ -379,7 +381,8 @@ export class Recorder {
       this.#tell(object);
     },
     onUpdate: (old: Widget, now: Widget): void => {
-      if (this.#present.get(now.metadata.name) !== old) this.#wrong.push(`updated from another: ${now.metadata.name}`);
+      if (this.#present.get(now.metadata.name) !== stateOf(old))
+        this.#wrong.push(`updated from another: ${now.metadata.name}`);
       this.#tell(now);
     },
     onDelete: (object: Widget | DeletedFinalStateUnknown<Widget>): void => {
@@ -408,7 +411,7 @@ export class Recorder {
   }
 
   #tell(object: Widget): void {
-    this.#present.set(object.metadata.name, object);
+    this.#present.set(object.metadata.name, stateOf(object));
     this.#statesOf(object.metadata.name).push(stateOf(object));
   }
 
