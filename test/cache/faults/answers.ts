@@ -10,8 +10,12 @@ async function unseen(rig: Rig): Promise<void> {
   await rig.caughtUp();
 }
 
+const classOf = (status: number): FaultCase['told'] =>
+  status === 429 ? 'throttled' : status === 401 || status === 403 ? 'auth' : 'server';
+
 /** A status for watches, a few times: backed off from, and watched again from the last version. */
 const rewatched = (status: number, retryAfter?: number): FaultCase => ({
+  told: classOf(status),
   name: `${status} for a watch, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, costs no list`,
   asked: 1,
   async play(rig) {
@@ -23,6 +27,7 @@ const rewatched = (status: number, retryAfter?: number): FaultCase => ({
 
 /** A status for watches from a version: everything is asked for again. */
 const relisted = (status: number): FaultCase => ({
+  told: classOf(status),
   name: `${status} for a watch leads to a new list after a while, which tells of what was deleted meanwhile`,
   missed: true,
   async play(rig) {
@@ -33,6 +38,7 @@ const relisted = (status: number): FaultCase => ({
 
 /** For lists, or for streams of initial objects. */
 const refusedFirst = (status: number, retryAfter?: number): FaultCase => ({
+  told: classOf(status),
   name: `${status} for the first list, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, is tried again`,
   early: true,
   async play(rig) {
@@ -44,6 +50,7 @@ const refusedFirst = (status: number, retryAfter?: number): FaultCase => ({
 export const answers: FaultCase[] = [
   {
     name: '410 for a page leads to a full list, and nothing is missed',
+    told: 'expired',
     only: 'list',
     early: true,
     async play(rig) {
@@ -56,6 +63,7 @@ export const answers: FaultCase[] = [
   },
   {
     name: '410 for a list is asked again without a version',
+    told: 'expired',
     missed: true,
     only: 'list',
     async play(rig) {
@@ -67,6 +75,7 @@ export const answers: FaultCase[] = [
   },
   {
     name: '410 as an event ends the watch, and everything is asked for again, no older than before',
+    told: 'expired',
     missed: true,
     async play(rig) {
       await rig.cut();
@@ -90,6 +99,7 @@ export const answers: FaultCase[] = [
   },
   {
     name: 'a version that the server has not reached is waited for, and then asked for without it',
+    told: 'expired',
     missed: true,
     async play(rig) {
       // What a restored etcd does: versions that were seen lie ahead of the server.
@@ -107,6 +117,7 @@ export const answers: FaultCase[] = [
   rewatched(429, 1000),
   {
     name: '429 as an event costs no list',
+    told: 'throttled',
     asked: 1,
     async play(rig) {
       rig.inject({ verb: 'watch', do: 'error', status: 429, retryAfter: 1000, times: 3 });
@@ -122,6 +133,7 @@ export const answers: FaultCase[] = [
   refusedFirst(503, 2000),
   {
     name: '500 as an event leads to a new list',
+    told: 'server',
     missed: true,
     async play(rig) {
       rig.inject({ verb: 'watch', do: 'error', status: 500, times: 1 });
@@ -130,6 +142,7 @@ export const answers: FaultCase[] = [
   },
   {
     name: 'a token that was rotated is 401 until the new one is there, and a running watch lives on',
+    told: 'auth',
     options: { server: { tokens: ['writer', 'reader'] } },
     async play(rig) {
       rig.server.setTokens(['writer']);
@@ -137,22 +150,39 @@ export const answers: FaultCase[] = [
       await rig.caughtUp();
       await rig.cut();
       await rig.churn(5);
-      await rig.until('three refusals', () => rig.errors.length >= 3, { writing: true });
+      await rig.until('three refusals', () => rig.failures.length >= 3, { writing: true });
       rig.server.setTokens(['writer', 'reader']);
       await rig.caughtUp();
     },
   },
   refusedFirst(401),
   relisted(403),
+  relisted(404),
   refusedFirst(403),
   refusedFirst(404),
   {
     name: 'a resource that is deleted and comes back is followed again',
     async play(rig) {
       const bringBack = rig.removeResource();
-      await rig.until('three refusals', () => rig.errors.length >= 3);
+      await rig.until('three refusals', () => rig.failures.length >= 3);
       bringBack();
       await rig.churn(5);
+      await rig.caughtUp();
+    },
+  },
+  {
+    name: 'a resource that is deleted unseen parks the informer, which tells of each object once, and resumes it',
+    missed: true,
+    async play(rig) {
+      const back = rig.inject({ do: 'refuse' });
+      await rig.cut();
+      const bringBack = rig.removeResource();
+      back();
+      await rig.until('parked', () => rig.informer.status().state === 'parked');
+      await rig.caughtUp();
+      await rig.pass(60_000);
+      bringBack();
+      await rig.create('a');
       await rig.caughtUp();
     },
   },

@@ -21,12 +21,12 @@ async function insert(rig: Rig, bytes: string | Uint8Array, afterEvents = 0): Pr
 const malformed = (what: string, bytes: string | Uint8Array): FaultCase => ({
   name: `${what} in a watch is an error and leads to a new list, never to a lost event`,
   missed: true,
+  told: 'decode',
   async play(rig) {
     await insert(rig, bytes);
     await rig.delete(UNSEEN);
     await rig.churn(5);
     await rig.caughtUp();
-    if (rig.errors.length === 0) throw new Error('nobody was told');
   },
 });
 

@@ -10,6 +10,7 @@
 import {
   DeletedFinalStateUnknown,
   defineResource,
+  type FailureClass,
   type KubeObject,
   ListWatch,
   type ListWatchOptions,
@@ -18,6 +19,7 @@ import {
   type Transport,
   type TransportRequest,
   type TransportResponse,
+  type WatchFailure,
 } from 'capstan/cache';
 import { ApiServer, type ApiServerOptions, FakeClock, type Fault } from 'capstan/testing';
 import { expect, onTestFinished } from 'vitest';
@@ -59,6 +61,8 @@ export interface Expected {
   asked?: number;
   /** The object UNSEEN was deleted while the informer could not see it: there is one tombstone. Otherwise none. */
   missed?: boolean;
+  /** The error handler was told of a failure of this class, and of no other but the network's; `none`: of none at all. */
+  told?: FailureClass | 'none';
   /** The server left resourceVersions out: they are not compared. */
   unversioned?: boolean;
 }
@@ -75,7 +79,7 @@ export class Rig {
   /** Every request of the informer. */
   readonly requests: TransportRequest[] = [];
   /** What the informer's error handler was told. */
-  readonly errors: unknown[] = [];
+  readonly failures: (WatchFailure & { error: unknown })[] = [];
   readonly watchList: boolean;
   /** The server's objects that the informer selects, as the answers to the writes told. */
   readonly written = new Map<string, Widget>();
@@ -115,7 +119,7 @@ export class Rig {
       clock,
       random: () => 0.5,
       watchList: options.watchList,
-      watchErrorHandler: (error: unknown) => void this.errors.push(error),
+      watchErrorHandler: (error, failure) => void this.failures.push({ ...failure, error }),
     });
     this.informer.addEventHandler(this.recorder.handler);
   }
@@ -265,6 +269,12 @@ export class Rig {
     this.recorder.judge(this.#log, this.repeats ? 'last' : this.asked() === 1 ? 'all' : 'some');
     if (expected.asked !== undefined)
       expect(this.asked(), `how often everything was asked for\n${this.#story()}`).toBe(expected.asked);
+    if (expected.told !== undefined) {
+      const told = new Set(this.failures.map((failure) => failure.class));
+      // The cut that leads to most faults is a failure of the network itself.
+      if (expected.told !== 'network' && expected.told !== 'none') told.delete('network');
+      expect([...told], this.#story()).toEqual(expected.told === 'none' ? [] : [expected.told]);
+    }
     const unseen = this.recorder.tombstones.filter((name) => name === UNSEEN);
     expect(unseen.length, 'tombstones of what was deleted unseen').toBe(expected.missed ? 1 : 0);
     await this.informer.stop();
@@ -329,7 +339,11 @@ export class Rig {
 
   #story(): string {
     const told = this.requests.map(({ query }) => `${isWatch(query) ? 'watch' : 'list'} ${JSON.stringify(query)}`);
-    return [...told.slice(-20), ...this.errors.slice(-10).map(String), `at ${this.clock.now()} ms`].join('\n');
+    return [
+      ...told.slice(-20),
+      ...this.failures.slice(-10).map((failure) => `${failure.class}, ${failure.next}: ${failure.error}`),
+      `at ${this.clock.now()} ms`,
+    ].join('\n');
   }
 
   async #close(): Promise<void> {
