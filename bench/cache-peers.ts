@@ -2,7 +2,7 @@
 import type { LoopFigures } from './event-loop.ts';
 
 /** The decoders that cache-seam.ts makes. */
-export const SEAMS = ['json'] as const;
+export const SEAMS = ['bytes', 'json'] as const;
 export type SeamName = (typeof SEAMS)[number];
 
 /**

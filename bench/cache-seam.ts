@@ -17,5 +17,9 @@ const POD: ExpectedKind = { apiVersion: 'v1', kind: 'Pod' };
 const byNamespace = (pod: Pod): string[] => [pod.metadata.namespace];
 
 export const seams: Record<SeamName, () => Seam> = {
+  bytes: () => {
+    const store = new Indexer<Pod>(undefined, { namespace: byNamespace }, POD);
+    return { decoder: store.decoder(POD), store };
+  },
   json: () => ({ decoder: jsonDecoder<Pod>(POD), store: new Indexer<Pod>(undefined, { namespace: byNamespace }) }),
 };
