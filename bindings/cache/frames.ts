@@ -7,7 +7,7 @@
 import { CapstanError, show } from '../errors.ts';
 
 /** One watch event. `object` is an object of the resource, a bookmark's stub, or a Status for type ERROR. */
-export interface Frame {
+export interface RawFrame {
   type: string;
   object: object;
 }
@@ -62,7 +62,7 @@ export class FrameDecoder {
   }
 
   /** The next complete frame, or `undefined` until more bytes come. Throws CapstanError DECODE; the stream is then unusable. */
-  next(): Frame | undefined {
+  next(): RawFrame | undefined {
     if (this.#scanned === this.#start) {
       if (!this.#skipSpace()) return undefined;
       const frame = this.#start < this.#slowUntil ? undefined : this.#nextLine();
@@ -77,7 +77,7 @@ export class FrameDecoder {
   }
 
   /** The fast path: one line, one value, as every API server sends it. `undefined`: there is no line or it is no value. */
-  #nextLine(): Frame | undefined {
+  #nextLine(): RawFrame | undefined {
     const from = Math.max(this.#start, this.#noLineFeedBefore);
     const lineFeed = this.#bytes.subarray(0, this.#end).indexOf(LF, from);
     if (lineFeed < 0) {
@@ -192,7 +192,7 @@ function isSpace(byte: number | undefined): boolean {
   return byte === LF || byte === CR || byte === SPACE || byte === TAB;
 }
 
-function toFrame(value: unknown): Frame {
+function toFrame(value: unknown): RawFrame {
   if (
     isObject(value) &&
     'type' in value &&

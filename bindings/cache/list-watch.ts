@@ -3,10 +3,10 @@
  * of this resource looks like; when to ask for what is the reflector's business. client-go: tools/cache/listwatch.go.
  */
 import type { Clock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, show } from '../errors.ts';
+import { invalid, requireFunction } from '../errors.ts';
+import { describeKind, type ExpectedKind, jsonDecoder, type ListPage, type PageReader } from './decoder.ts';
 import type { Exchange } from './exchange.ts';
-import type { KubeObject } from './keys.ts';
-import type { ListPage, ListQuery } from './pager.ts';
+import type { ListQuery } from './pager.ts';
 import { groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
 import { statusErrorFromAnswer } from './status-error.ts';
@@ -44,12 +44,12 @@ const WATCH_GRACE_MS = 30_000;
  */
 export class ListWatch<T, I extends string = never> {
   readonly resource: Resource<T, I>;
+  /** What the objects of list and watch are. */
+  readonly expected: ExpectedKind;
   readonly #transport: Transport;
   readonly #path: string;
   readonly #selectors: Record<string, string>;
   readonly #metadataOnly: boolean;
-  readonly #apiVersion: string;
-  readonly #kind: string;
 
   constructor(transport: Transport, resource: Resource<T, I>, options: ListWatchOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
@@ -62,21 +62,34 @@ export class ListWatch<T, I extends string = never> {
     if (labelSelector) this.#selectors.labelSelector = labelSelector;
     if (fieldSelector) this.#selectors.fieldSelector = fieldSelector;
     this.#metadataOnly = metadataOnly;
-    this.#apiVersion = metadataOnly ? 'meta.k8s.io/v1' : groupVersion(resource);
-    this.#kind = metadataOnly ? 'PartialObjectMetadata' : resource.kind;
+    this.expected = metadataOnly
+      ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata' }
+      : { apiVersion: groupVersion(resource), kind: resource.kind };
   }
 
-  /** One page. Rejects with StatusError, TransportError, or CapstanError DECODE for a body that is not a list. */
-  async list(query: ListQuery, caller: Caller): Promise<ListPage<T>> {
+  /**
+   * One page, read by `reader` as its bytes arrive; the reader is closed in any case. Rejects with StatusError,
+   * TransportError, or CapstanError DECODE for a body that is not a list.
+   */
+  async list(
+    query: ListQuery,
+    caller: Caller,
+    reader: PageReader<T> = jsonDecoder<T>(this.expected).page(),
+  ): Promise<ListPage<T>> {
     const parameters: Record<string, string> = { ...this.#selectors };
     if (query.limit > 0) parameters.limit = String(query.limit);
     if (query.continue !== '') parameters.continue = query.continue;
     if (query.resourceVersion !== '') parameters.resourceVersion = query.resourceVersion;
-    const exchange = await this.#get(parameters, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS });
     try {
-      return this.#toPage(parseList(await exchange.text(), this.#path));
+      const exchange = await this.#get(parameters, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS });
+      try {
+        for (let chunk = await exchange.read(); chunk !== undefined; chunk = await exchange.read()) reader.push(chunk);
+        return reader.end();
+      } finally {
+        exchange.close();
+      }
     } finally {
-      exchange.close();
+      reader.close();
     }
   }
 
@@ -89,15 +102,9 @@ export class ListWatch<T, I extends string = never> {
     return this.#get(parameters, 'PartialObjectMetadata', { ...caller, totalMs });
   }
 
-  /** Whether a watch event's object is of this resource. A server that leaves kind or apiVersion out is trusted. */
-  accepts(object: KubeObject): boolean {
-    const { apiVersion = this.#apiVersion, kind = this.#kind } = object;
-    return apiVersion === this.#apiVersion && kind === this.#kind;
-  }
-
-  /** `"v1" ConfigMap`, for messages. */
+  /** `v1 ConfigMap`, for messages. */
   describe(): string {
-    return `${this.#apiVersion} ${this.#kind}`;
+    return describeKind(this.expected);
   }
 
   async #get(
@@ -116,11 +123,6 @@ export class ListWatch<T, I extends string = never> {
     if (exchange.status === 200) return exchange;
     throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${this.#path}`);
   }
-
-  #toPage(list: { items: unknown[]; resourceVersion: string; continue: string }): ListPage<T> {
-    for (const item of list.items) requireNamed(item, `a list of ${this.describe()}`);
-    return { ...list, items: list.items as T[] };
-  }
 }
 
 function resourcePath<T, I extends string>(resource: Resource<T, I>, namespace: string): string {
@@ -129,38 +131,4 @@ function resourcePath<T, I extends string>(resource: Resource<T, I>, namespace: 
   const root = group === '' ? '/api' : '/apis';
   const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   return `${root}/${groupVersion(resource)}${scope}/${plural}`;
-}
-
-function parseList(text: string, path: string): { items: unknown[]; resourceVersion: string; continue: string } {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (error) {
-    throw new CapstanError('DECODE', `GET ${path}: the body is not JSON: ${show(text)}`, { cause: error });
-  }
-  const { items, metadata } = (body ?? {}) as {
-    items?: unknown;
-    metadata?: { resourceVersion?: unknown; continue?: unknown };
-  };
-  if (typeof body !== 'object' || body === null || !('items' in body) || !(items === null || Array.isArray(items))) {
-    throw new CapstanError('DECODE', `GET ${path}: expected a list with items, got ${show(text)}`);
-  }
-  return {
-    items: items ?? [],
-    resourceVersion: textOf(metadata?.resourceVersion),
-    continue: textOf(metadata?.continue),
-  };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** Throws CapstanError DECODE for a value that no store could keep. */
-export function requireNamed(value: unknown, where: string): asserts value is KubeObject {
-  const name: unknown = (value as KubeObject | null)?.metadata?.name;
-  const namespace: unknown = (value as KubeObject | null)?.metadata?.namespace;
-  if (typeof name === 'string' && (namespace === undefined || namespace === null || typeof namespace === 'string'))
-    return;
-  throw new CapstanError('DECODE', `${where} expected objects with metadata.name, got ${show(value)}`);
 }

@@ -2,18 +2,13 @@
  * A list in pages. The version is that of the first page; an expired continue token turns into one full list at the
  * version first asked for. client-go: tools/pager/pager.go list.
  */
+import type { ListPage } from './decoder.ts';
 import { isResourceExpired } from './status-error.ts';
 
 export interface ListQuery {
   resourceVersion: string;
   /** 0: no limit. */
   limit: number;
-  continue: string;
-}
-
-export interface ListPage<T> {
-  items: T[];
-  resourceVersion: string;
   continue: string;
 }
 

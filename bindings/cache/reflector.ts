@@ -10,13 +10,12 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Backoff } from './backoff.ts';
+import { type Decoder, type Frame, jsonDecoder } from './decoder.ts';
 import type { Exchange } from './exchange.ts';
-import { type Frame, FrameDecoder } from './frames.ts';
-import type { KubeObject } from './keys.ts';
-import { type ListWatch, requireNamed } from './list-watch.ts';
+import type { ListWatch } from './list-watch.ts';
 import { listPages } from './pager.ts';
 import { isReset } from './rest.ts';
-import { isExpired, isStatus, isTooLargeResourceVersion, isTooManyRequests, StatusError } from './status-error.ts';
+import { isExpired, isTooLargeResourceVersion, isTooManyRequests, StatusError } from './status-error.ts';
 import { TransportError } from './transport.ts';
 import { abortable, sleep, TimeSlice } from './wait.ts';
 
@@ -30,7 +29,7 @@ export interface ReflectorStore<T> {
   bookmark?(resourceVersion: string): void;
 }
 
-export interface ReflectorOptions {
+export interface ReflectorOptions<T = object> {
   clock?: Clock;
   /** In [0, 1): jitter of the back-off and of timeoutSeconds. */
   random?: () => number;
@@ -43,6 +42,8 @@ export interface ReflectorOptions {
    * are part of a healthy life: an expired version, a connection that was reset, a watch closed at once.
    */
   watchErrorHandler?: (error: unknown) => void;
+  /** @internal What turns bytes into objects. Default: JSON.parse. */
+  decoder?: Decoder<T>;
 }
 
 /** client-go: tools/pager/pager.go defaultPageSize. */
@@ -72,6 +73,7 @@ class VeryShortWatch extends CapstanError {}
 export class Reflector<T extends object, I extends string = never> {
   readonly #listWatch: ListWatch<T, I>;
   readonly #store: ReflectorStore<T>;
+  readonly #decoder: Decoder<T>;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #resyncPeriod: () => number;
@@ -87,11 +89,16 @@ export class Reflector<T extends object, I extends string = never> {
   #skipped = 0;
   #resyncTimer: unknown;
 
-  constructor(listWatch: ListWatch<T, I>, store: ReflectorStore<NoInfer<T>>, options: ReflectorOptions = {}) {
+  constructor(
+    listWatch: ListWatch<T, I>,
+    store: ReflectorStore<NoInfer<T>>,
+    options: ReflectorOptions<NoInfer<T>> = {},
+  ) {
     const { clock = systemClock, random = Math.random, resyncPeriod = 0, shouldResync = () => true } = options;
     if (typeof resyncPeriod !== 'function') requireNumber('options.resyncPeriod', resyncPeriod);
     this.#listWatch = listWatch;
     this.#store = store;
+    this.#decoder = options.decoder ?? jsonDecoder(listWatch.expected);
     this.#clock = clock;
     this.#random = random;
     this.#resyncPeriod = typeof resyncPeriod === 'function' ? resyncPeriod : () => resyncPeriod;
@@ -153,7 +160,7 @@ export class Reflector<T extends object, I extends string = never> {
   /** True when the store holds what the server has. client-go: reflector.go list. */
   async #list(signal: AbortSignal): Promise<boolean> {
     const page = (query: Parameters<ListWatch<T, I>['list']>[0]) =>
-      this.#listWatch.list(query, { clock: this.#clock, signal });
+      this.#listWatch.list(query, { clock: this.#clock, signal }, this.#decoder.page());
     const asked = this.#relistVersion();
     // With a version, an unpaged list comes from the watch cache; a limit would make it an etcd read.
     const limit = this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0;
@@ -220,56 +227,53 @@ export class Reflector<T extends object, I extends string = never> {
    * not complete comes again. Rejects with the error of an ERROR event, or DECODE.
    */
   async #consume(stream: Exchange, signal: AbortSignal, from: string): Promise<number> {
-    const frames = new FrameDecoder();
-    const slice = new TimeSlice(this.#clock);
-    // A watch from "" or "0" begins with ADDED events in no order of versions: until another event comes, none is safe to resume from.
-    let inOrder = from !== '' && from !== '0';
-    let events = 0;
-    for (;;) {
-      let chunk: Uint8Array | undefined;
-      try {
-        chunk = await stream.read();
-      } catch {
-        return events;
-      }
-      if (chunk === undefined) return events;
-      slice.start();
-      frames.push(chunk);
-      for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
-        if (this.#apply(frame)) {
-          events++;
-          if (frame.type !== 'ADDED') inOrder = true;
-          if (inOrder) this.#lastVersion = (frame.object as KubeObject).metadata?.resourceVersion ?? '';
+    const frames = this.#decoder.frames();
+    try {
+      const slice = new TimeSlice(this.#clock);
+      // A watch from "" or "0" begins with ADDED events in no order of versions: until another event comes, none is safe to resume from.
+      let inOrder = from !== '' && from !== '0';
+      let events = 0;
+      for (;;) {
+        let chunk: Uint8Array | undefined;
+        try {
+          chunk = await stream.read();
+        } catch {
+          return events;
         }
-        if (slice.over()) await abortable(slice.yield(), signal).catch(() => undefined);
-        if (signal.aborted) return events;
+        if (chunk === undefined) return events;
+        slice.start();
+        frames.push(chunk);
+        for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
+          if (this.#apply(frame)) {
+            events++;
+            if (frame.type !== 'ADDED') inOrder = true;
+            if (inOrder) this.#lastVersion = frame.resourceVersion;
+          }
+          if (slice.over()) await abortable(slice.yield(), signal).catch(() => undefined);
+          if (signal.aborted) return events;
+        }
       }
+    } finally {
+      frames.close();
     }
   }
 
   /** False for an event that was left out. Throws for one that ends the watch. */
-  #apply(frame: Frame): boolean {
-    const object = frame.object as KubeObject;
-    const { type } = frame;
-    if (type === 'ERROR') {
-      if (!isStatus(frame.object)) throw new CapstanError('DECODE', 'an ERROR event expected a Status');
-      throw new StatusError(frame.object.code ?? 500, frame.object, `watch of ${this.#listWatch.describe()}`);
+  #apply(frame: Frame<T>): frame is Extract<Frame<T>, { resourceVersion: string }> {
+    if (frame.type === 'ERROR') {
+      throw new StatusError(frame.status.code ?? 500, frame.status, `watch of ${this.#listWatch.describe()}`);
     }
-    if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED' && type !== 'BOOKMARK') {
-      throw new CapstanError('DECODE', `a watch event of unknown type ${JSON.stringify(type)}`);
-    }
-    if (!this.#listWatch.accepts(object)) {
+    if (frame.type === 'foreign') {
       this.#skipped++;
-      const got = `${object.apiVersion} ${object.kind}`;
+      const got = `${frame.apiVersion} ${frame.kind}`;
       handleError(new CapstanError('DECODE', `a watch of ${this.#listWatch.describe()} sent a ${got}`), 'reflector');
       return false;
     }
-    if (type !== 'BOOKMARK') requireNamed(object, `a watch of ${this.#listWatch.describe()}`);
     try {
-      if (type === 'ADDED') this.#store.add(object as T);
-      else if (type === 'MODIFIED') this.#store.update(object as T);
-      else if (type === 'DELETED') this.#store.delete(object as T);
-      else this.#store.bookmark?.(object.metadata?.resourceVersion ?? '');
+      if (frame.type === 'ADDED') this.#store.add(frame.object);
+      else if (frame.type === 'MODIFIED') this.#store.update(frame.object);
+      else if (frame.type === 'DELETED') this.#store.delete(frame.object);
+      else this.#store.bookmark?.(frame.resourceVersion);
     } catch (error) {
       handleError(error, 'reflector store');
     }

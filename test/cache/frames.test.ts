@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { type Frame, FrameDecoder } from '../../bindings/cache/frames.ts';
+import { FrameDecoder, type RawFrame } from '../../bindings/cache/frames.ts';
 import { Random, testSeed } from '../random.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-const frame = (type: string, name: string, value: unknown = null): Frame => ({
+const frame = (type: string, name: string, value: unknown = null): RawFrame => ({
   type,
   object: { metadata: { name }, value },
 });
 
-function take(frames: FrameDecoder): Frame[] {
-  const taken: Frame[] = [];
+function take(frames: FrameDecoder): RawFrame[] {
+  const taken: RawFrame[] = [];
   for (let next = frames.next(); next !== undefined; next = frames.next()) taken.push(next);
   return taken;
 }
 
 /** Pushes the bytes in parts that end at the cuts, taking frames after each part. */
-function decode(bytes: Uint8Array, cuts: readonly number[] = []): Frame[] {
+function decode(bytes: Uint8Array, cuts: readonly number[] = []): RawFrame[] {
   const frames = new FrameDecoder();
-  const taken: Frame[] = [];
+  const taken: RawFrame[] = [];
   let from = 0;
   for (const to of [...cuts, bytes.length]) {
     frames.push(bytes.subarray(from, to));
@@ -47,7 +47,7 @@ describe('frames', () => {
     console.log(`frames: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     for (let round = 0; round < 300; round++) {
-      const want: Frame[] = [];
+      const want: RawFrame[] = [];
       let text = random.pick(separators);
       for (let n = random.int(8); n > 0; n--) {
         const one = random.pick(nasty);

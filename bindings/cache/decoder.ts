@@ -1,0 +1,180 @@
+/**
+ * The seam between bytes and the reflector: a watch's bytes → frames, a list's bytes → a page. What a decoder accepts it has
+ * checked: an object of the resource with a name, a bookmark, a Status, or an object of another kind; anything else is a
+ * DECODE error before it is applied, never later in user code and never skipped.
+ *
+ * Objects are read-only to everyone: a decoder may hand out objects whose members are decoded when first read.
+ */
+import { CapstanError, show } from '../errors.ts';
+import { FrameDecoder, type RawFrame } from './frames.ts';
+import type { KubeObject } from './keys.ts';
+import { isStatus, type Status } from './status-error.ts';
+
+/** One watch event. `foreign` is an object of another kind than the watch's: skipped, counted and reported, never applied. */
+export type Frame<T> =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T; resourceVersion: string }
+  | { type: 'BOOKMARK'; resourceVersion: string; initialEventsEnd: boolean }
+  | { type: 'ERROR'; status: Status }
+  | { type: 'foreign'; apiVersion: string | undefined; kind: string | undefined };
+
+/** One watch stream. `push` takes the bytes (a copy, where it keeps them), `next` gives what they complete. */
+export interface FrameReader<T> {
+  push(chunk: Uint8Array): void;
+  /** `undefined` until more bytes come. Throws CapstanError DECODE; the stream is then unusable. */
+  next(): Frame<T> | undefined;
+  /** Frees what is held; a half frame is dropped. Again: no effect. */
+  close(): void;
+}
+
+/** One page of a list, as the server cut it. */
+export interface ListPage<T> {
+  items: T[];
+  resourceVersion: string;
+  /** Empty on the last page. */
+  continue: string;
+}
+
+/** One body of a list. */
+export interface PageReader<T> {
+  /** May throw CapstanError DECODE as soon as the bytes cannot become a list any more. */
+  push(chunk: Uint8Array): void;
+  /** The page, once all bytes are there. Throws CapstanError DECODE. */
+  end(): ListPage<T>;
+  /** Frees what is held, also before the end. Again: no effect. */
+  close(): void;
+}
+
+/** Makes a reader for each exchange. */
+export interface Decoder<T> {
+  frames(): FrameReader<T>;
+  page(): PageReader<T>;
+}
+
+/** What objects are expected. A server that leaves kind or apiVersion out of an object is trusted. */
+export interface ExpectedKind {
+  apiVersion: string;
+  kind: string;
+}
+
+/** KEP-3157: the bookmark that ends the initial events of a streamed list. Only the value "true" does. */
+export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
+/** A decoder that gives plain objects, by JSON.parse. */
+export function jsonDecoder<T>(expected: ExpectedKind): Decoder<T> {
+  return { frames: () => new JsonFrameReader<T>(expected), page: () => new JsonPageReader<T>(expected) };
+}
+
+class JsonFrameReader<T> implements FrameReader<T> {
+  readonly #expected: ExpectedKind;
+  readonly #frames = new FrameDecoder();
+
+  constructor(expected: ExpectedKind) {
+    this.#expected = expected;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#frames.push(chunk);
+  }
+
+  next(): Frame<T> | undefined {
+    const raw = this.#frames.next();
+    return raw === undefined ? undefined : toFrame<T>(raw, this.#expected);
+  }
+
+  close(): void {
+    // Nothing but memory, which goes with the reader.
+  }
+}
+
+interface WithAnnotations extends KubeObject {
+  metadata?: KubeObject['metadata'] & { annotations?: Record<string, unknown> };
+}
+
+function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
+  const what = `a watch of ${describeKind(expected)}`;
+  if (type === 'ERROR') {
+    if (!isStatus(object)) throw new CapstanError('DECODE', `${what}: an ERROR event expected a Status`);
+    return { type, status: object };
+  }
+  if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED' && type !== 'BOOKMARK') {
+    throw new CapstanError('DECODE', `${what}: an event of unknown type ${show(type)}`);
+  }
+  const { apiVersion, kind, metadata } = object as WithAnnotations;
+  if ((apiVersion ?? expected.apiVersion) !== expected.apiVersion || (kind ?? expected.kind) !== expected.kind) {
+    return { type: 'foreign', apiVersion, kind };
+  }
+  const resourceVersion = textOf(metadata?.resourceVersion);
+  if (type === 'BOOKMARK') {
+    return { type, resourceVersion, initialEventsEnd: metadata?.annotations?.[INITIAL_EVENTS_END] === 'true' };
+  }
+  requireNamed(object, what);
+  return { type, object: object as T, resourceVersion };
+}
+
+/** Collects the text and parses it once: JSON.parse of a whole list is faster than of its items one by one. */
+class JsonPageReader<T> implements PageReader<T> {
+  readonly #expected: ExpectedKind;
+  /** A byte order mark stays in the text, so that JSON.parse refuses it, as Go does. */
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  #text = '';
+
+  constructor(expected: ExpectedKind) {
+    this.#expected = expected;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#text += this.#decoder.decode(chunk, { stream: true });
+  }
+
+  end(): ListPage<T> {
+    const text = this.#text + this.#decoder.decode();
+    this.#text = '';
+    const what = `a list of ${describeKind(this.#expected)}`;
+    const page = parseList(text, what);
+    for (const item of page.items) requireNamed(item, what);
+    return page as ListPage<T>;
+  }
+
+  close(): void {
+    this.#text = '';
+  }
+}
+
+function parseList(text: string, what: string): ListPage<unknown> {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    throw new CapstanError('DECODE', `${what}: the body is not JSON: ${show(text)}`, { cause: error });
+  }
+  const { items, metadata } = (body ?? {}) as {
+    items?: unknown;
+    metadata?: { resourceVersion?: unknown; continue?: unknown };
+  };
+  if (typeof body !== 'object' || body === null || !('items' in body) || !(items === null || Array.isArray(items))) {
+    throw new CapstanError('DECODE', `${what}: expected a list with items, got ${show(text)}`);
+  }
+  return {
+    items: items ?? [],
+    resourceVersion: textOf(metadata?.resourceVersion),
+    continue: textOf(metadata?.continue),
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Throws CapstanError DECODE for a value that no store could keep. */
+export function requireNamed(value: unknown, where: string): asserts value is KubeObject {
+  const name: unknown = (value as KubeObject | null)?.metadata?.name;
+  const namespace: unknown = (value as KubeObject | null)?.metadata?.namespace;
+  if (typeof name === 'string' && (namespace === undefined || namespace === null || typeof namespace === 'string'))
+    return;
+  throw new CapstanError('DECODE', `${where} expected objects with metadata.name, got ${show(value)}`);
+}
+
+/** `v1 ConfigMap`, for messages. */
+export function describeKind({ apiVersion, kind }: ExpectedKind): string {
+  return `${apiVersion} ${kind}`;
+}
