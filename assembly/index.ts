@@ -10,7 +10,10 @@ export function abortTrap(): void {
 }
 
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
-export { keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed } from "./keys";
+export {
+  keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed,
+  keysFindBytes, keysInternBytes, keysFindObject, keysInternObject, keysText, keysTextUnits, keysTextWide,
+} from "./keys";
 export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
   queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
@@ -25,5 +28,18 @@ export {
   slotAdded, slotStarted,
 } from "./slots";
 export {
-  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexList, indexSet, indexSetCount,
+  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut, indexPutSlot, indexList, indexSet, indexSetCount,
 } from "./indices";
+export {
+  arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
+} from "./arena";
+export { arenaCheck } from "./arena-check";
+export { jsonDepth } from "./json";
+export { scanKeepManaged } from "./scan";
+export { shapeAt } from "./shapes";
+export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
+export { scanReport } from "./report";
+export {
+  objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectPut, objectTake, objectChanges,
+  objectsLive, objectsTotal,
+} from "./objects";

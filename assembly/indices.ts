@@ -10,11 +10,13 @@
 // is the leak that taught it).
 //
 // The host replaces an object's values in three steps: indexBegin, indexPush per value, indexCommit. Until commit nothing
-// is changed but values that were interned; commit reserves all memory first and undoes those when there is none.
+// is changed but values that were interned; commit reserves all memory first and undoes those when there is none. An object
+// that has one value and gets another, as nearly all do, takes one step: indexPut.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { keysFree, keysNew, release } from "./keys";
-import { K_SET, K_SET_COUNT, MARKED, NO_MEMORY, R_LINK, R_META, T_SLOTS, keyOf, recordOf } from "./record";
+import { internRead, keysFree, keysNew, release } from "./keys";
+import { K_SET, K_SET_COUNT, MARKED, NO_MEMORY, NOTHING, R_LINK, R_META, T_SLOTS, keyOf, recordOf } from "./record";
+import { readKey } from "./text";
 
 const INDEX_BYTES: u32 = 64;
 const I_VALUES: usize = 0; // handle of the key table of values
@@ -31,6 +33,7 @@ const O_ROOM: usize = 12;
 
 const LISTED: u32 = 1; // state of a value's record: it has a set
 const R_SET_ROOM: usize = R_LINK; // u32: a live value's record is in no list
+const GIVEN_BACK: i32 = 0x40000000; // beside a value from indexPut
 
 // Slots of values, gathered by indexPush and, after a commit, the values that were given back.
 let list: usize = 0;
@@ -281,6 +284,53 @@ export function indexCommit(index: usize, slot: u32): i32 {
   memory.copy(list, list + (<usize>wanted << 2), given << 2);
   listCount = 0;
   return given;
+}
+
+/**
+ * Makes this the one value of the object. Answers the value's slot, with GIVEN_BACK when the one before has no object any more (it
+ * stands in the list); NOTHING for an object that has several values, which takes the three steps; or NO_MEMORY. After these two nothing has changed.
+ */
+export function indexPut(index: usize, slot: u32, text: externref): i32 {
+  // Asked first: a value that was interned for nothing would have to be given back.
+  if (hasObject(index, slot) && load<u32>(objectOf(index, slot), O_COUNT) > 1) return NOTHING;
+  const values = indexValues(index);
+  if (!readKey(values, text)) return NO_MEMORY;
+  const value = internRead(values);
+  return value < 0 ? value : indexPutSlot(index, slot, value);
+}
+
+/** The same for a value that has a slot. NO_MEMORY: a slot that no object has is given back. */
+export function indexPutSlot(index: usize, slot: u32, value: u32): i32 {
+  const values = indexValues(index);
+  if (!objectReady(index, slot)) return dropUnlisted(values, value, NO_MEMORY);
+  const object = objectOf(index, slot);
+  const count = load<u32>(object, O_COUNT);
+  if (count > 1) return dropUnlisted(values, value, NOTHING);
+  const old = load<u32>(object, O_VALUE);
+  if (count == 1 && old == value) return value;
+  if (!listReady(1) || !setReady(values, value)) return dropUnlisted(values, value, NO_MEMORY);
+
+  let answer: i32 = value;
+  if (count == 1 && leaveSet(index, old, load<u32>(object, O_POSITION))) {
+    freeSet(values, old);
+    release(values, old);
+    store<u32>(list, old);
+    answer |= GIVEN_BACK;
+  }
+  const key = keyOf(values, value);
+  const position = load<u32>(key, K_SET_COUNT);
+  store<u32>(key, position + 1, K_SET_COUNT);
+  store<u32>(<usize>load<u32>(key, K_SET) + (<usize>position << 2), slot);
+  store<u32>(object, 1, O_COUNT);
+  store<u32>(object, value, O_VALUE);
+  store<u32>(object, position, O_POSITION);
+  return answer;
+}
+
+/** Gives a value back unless some object has it. */
+function dropUnlisted(values: usize, value: u32, answer: i32): i32 {
+  if ((load<u32>(recordOf(values, value), R_META) & LISTED) == 0) release(values, value);
+  return answer;
 }
 
 /** Sets made ready for values that nobody has yet are freed again, so that indexAbort finds the values as they were. */

@@ -9,6 +9,7 @@
 
 import { blockAlloc, blockFree } from "./memory";
 import { ringReady } from "./ring";
+import { readObjectKey, readBytes } from "./text-bytes";
 import { copyKey, isKey, keyBytes, keyForm, keyHash, keySplit, keyUnits, readKey, readPair } from "./text";
 import {
   CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, HEADER_BYTES, ISSUED, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
@@ -315,4 +316,38 @@ export function keysFindPair(table: usize, first: externref, second: externref):
 
 export function keysInternPair(table: usize, first: externref, second: externref): i32 {
   return readPair(table, first, second) ? internRead(table) : NO_MEMORY;
+}
+
+/** keysFind and keysIntern by the content of a JSON string in memory: valid UTF-8 between its quotes, escapes included. */
+export function keysFindBytes(table: usize, from: usize, bytes: u32): i32 {
+  return readBytes(table, from, bytes) ? findRead(table) : NO_MEMORY;
+}
+
+export function keysInternBytes(table: usize, from: usize, bytes: u32): i32 {
+  return readBytes(table, from, bytes) ? internRead(table) : NO_MEMORY;
+}
+
+/** The same by an object's namespace, which may be empty, and its name: as the string namespace/name or name. */
+export function keysFindObject(table: usize, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
+  return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? findRead(table) : NO_MEMORY;
+}
+
+export function keysInternObject(table: usize, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
+  return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? internRead(table) : NO_MEMORY;
+}
+
+/** Where the text of a live slot's key is: so many units of one byte, or of two when it is wide. Valid until the slot is given back. */
+export function keysText(table: usize, slot: u32): usize {
+  const key = keyOf(table, slot);
+  return load<u32>(key, K_FORM) & EXTERNAL ? <usize>load<u32>(key, K_EXTERNAL_BLOCK) : key + K_KEY;
+}
+
+export function keysTextUnits(table: usize, slot: u32): u32 {
+  const key = keyOf(table, slot);
+  const form = load<u32>(key, K_FORM);
+  return form & EXTERNAL ? load<u32>(key, K_EXTERNAL_UNITS) : form & 0xff;
+}
+
+export function keysTextWide(table: usize, slot: u32): bool {
+  return (load<u32>(keyOf(table, slot), K_FORM) & WIDE) != 0;
 }

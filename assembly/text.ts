@@ -17,11 +17,11 @@ declare function stringLength(text: externref): i32;
 @external("wasm:js-string", "charCodeAt")
 declare function charCodeAt(text: externref, index: i32): i32;
 
-const LONGEST: u32 = 0x1fffffff; // code units of a part: twice two of them and the padding still fit an address; engines end at about 2^29
+export const LONGEST: u32 = 0x1fffffff; // code units of a part: twice two of them and the padding still fit an address; engines end at about 2^29
 
 // The key that is being looked up: its bytes lie at `scratch`, followed by eight zero bytes at least.
-let scratch: usize = memory.data(1024, 64);
-let scratchBytes: u32 = 1024;
+export let scratch: usize = memory.data(1024, 64);
+export let scratchBytes: u32 = 1024;
 export let keyHash: u32 = 0;
 export let keyUnits: u32 = 0;
 export let keySplit: u32 = 0;
@@ -112,7 +112,8 @@ function readWide(text: externref, units: i32, at: usize, start: u64, secret: u6
   return fold(hash, tail, secret);
 }
 
-function growScratch(bytes: u32): bool {
+/** A scratch of so many bytes; what was in it is lost. False: no memory. */
+export function growScratch(bytes: u32): bool {
   const block = blockAlloc(bytes);
   if (block == 0) return false;
   if (scratchBytes > 1024) blockFree(scratch, scratchBytes); // the first one is static
@@ -167,6 +168,33 @@ export function readPair(table: usize, first: externref, second: externref): boo
   }
   setKey(hash, split + rest, split, wide);
   return true;
+}
+
+/** Makes a key of the units that lie at the scratch already, hashed word by word as readKey does. */
+export function hashKept(table: usize, units: u32, wide: bool): void {
+  const secret = load<u64>(table, T_SECRET);
+  let hash = load<u64>(table, T_SEED) ^ <u64>units;
+  if (wide) {
+    const words = scratch + (<usize>(units & ~3) << 1);
+    for (let at = scratch; at < words; at += 8) hash = fold(hash, load<u64>(at), secret);
+    store<u64>(scratch + (<usize>units << 1), 0); // the tail is padded with zeros
+    hash = fold(hash, load<u64>(words), secret);
+  } else {
+    let word: u64;
+    if (units >= 8) {
+      const last = scratch + units - 8;
+      for (let at = scratch; at < last; at += 8) hash = fold(hash, load<u64>(at), secret);
+      word = load<u64>(last);
+    } else if (units >= 4) {
+      word = <u64>load<u32>(scratch) | (<u64>load<u32>(scratch + units - 4) << 32);
+    } else if (units > 0) {
+      const a = <u32>load<u8>(scratch), b = <u32>load<u8>(scratch + (units >> 1)), c = <u32>load<u8>(scratch + units - 1);
+      word = <u64>(a | (b << 8) | (c << 16));
+    } else word = 0;
+    store<u64>(scratch + units, 0);
+    hash = fold(hash, word, secret);
+  }
+  setKey(hash, units, 0, wide);
 }
 
 // Keys of 8 bytes and more are compared and copied in words, the last one overlapping; shorter ones are one padded word.

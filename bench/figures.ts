@@ -46,6 +46,10 @@ const RATIO_GOALS: Record<string, readonly [number, number, number]> = {
   'dedup-fresh': [0.8, 0.9, 0.6],
   'add-after': [0.4, 0.2, 0.15],
   limiter: [0.6, 0.6, 0.6],
+  'indexer-add': [0.5, 0.5, 0.5],
+  'indexer-update-move': [0.5, 0.5, 0.5],
+  'indexer-get': [1, 1, 1],
+  'indexer-by-index': [0.5, 0.5, 0.5],
 };
 const NS_GOALS: Record<string, readonly [number, number, number]> = {
   'slot-cycle': [30, 30, 90],

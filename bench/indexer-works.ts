@@ -75,14 +75,20 @@ export const indexerWorks: Record<string, (n: number) => () => number> = {
       return 20_000;
     };
   },
-  'indexer-get': (n) => {
-    const { keys } = names(n);
-    const indexer = fill(newIndexer(), pods(n, 0));
-    return () => {
-      let seen = 0;
-      for (let i = 0; i < 1_000_000; i++) if (indexer.getByKey(keys[i % n] ?? '') !== undefined) seen++;
-      must(seen, 1_000_000, 'indexer-get');
-      return 1_000_000;
-    };
-  },
+  'indexer-get': (n) => gets(n, (i) => i % n),
+  'indexer-get-random': (n) => gets(n, (i) => (i * STRIDE) % n),
 };
+
+/** Takes the keys in an order that has nothing to do with where they lie. */
+const STRIDE = 61_837;
+
+function gets(n: number, at: (i: number) => number): () => number {
+  const { keys } = names(n);
+  const indexer = fill(newIndexer(), pods(n, 0));
+  return () => {
+    let seen = 0;
+    for (let i = 0; i < 1_000_000; i++) if (indexer.getByKey(keys[at(i)] ?? '') !== undefined) seen++;
+    must(seen, 1_000_000, 'indexer-get');
+    return 1_000_000;
+  };
+}

@@ -36,6 +36,7 @@ const WORKS: Record<string, Kind> = {
   'indexer-update-move': 'indexer',
   'indexer-by-index': 'indexer',
   'indexer-get': 'indexer',
+  'indexer-get-random': 'indexer',
   informer: 'informer',
 };
 

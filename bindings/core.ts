@@ -124,6 +124,7 @@ export class Core {
   #words: Uint32Array;
   #ints: Int32Array;
   #doubles: Float64Array;
+  #bytes: Uint8Array;
   #seeded = false;
 
   constructor() {
@@ -139,6 +140,7 @@ export class Core {
     this.#words = new Uint32Array(this.#memory.buffer);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#doubles = new Float64Array(this.#memory.buffer);
+    this.#bytes = new Uint8Array(this.#memory.buffer);
     this.seed();
   }
 
@@ -182,6 +184,12 @@ export class Core {
   doubles(): Float64Array {
     if (this.#doubles.buffer !== this.#memory.buffer) this.#doubles = new Float64Array(this.#memory.buffer);
     return this.#doubles;
+  }
+
+  /** All memory as bytes. Valid until the next call into the core. */
+  bytes(): Uint8Array {
+    if (this.#bytes.buffer !== this.#memory.buffer) this.#bytes = new Uint8Array(this.#memory.buffer);
+    return this.#bytes;
   }
 
   /** To be thrown in place of what an export threw. A trap and a stack that overflowed inside poison the instance. */

@@ -18,9 +18,13 @@ export type ErrorCode =
   | 'UNKNOWN_INDEX' // an index name that was never registered
   | 'INDEX_EXISTS' // an index name that is registered already
   | 'INVALID_KEY' // not a namespace/name key
+  | 'FIFO_CLOSED' // a pop from a queue of deltas that is closed and empty
+  | 'TRANSACTION' // some changes of a transaction failed: see TransactionError
   | 'TRANSPORT' // no HTTP answer: see TransportError.kind
   | 'STATUS' // an HTTP answer that reports a failure: see StatusError
   | 'DECODE' // bytes that are not what the protocol promises
+  | 'TRANSFORM' // a user's transform failed; the object was kept as it came
+  | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
   | 'TIMEOUT' // a bounded call took too long
   | 'ABORTED' // the caller's signal fired

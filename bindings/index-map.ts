@@ -1,10 +1,13 @@
 /**
  * An index on the core's maps (assembly/indices.ts): index value → dense set of object slots. Object slots are the
  * caller's (a KeyTable of the same core); values are any strings.
+ *
+ * A change is one call into the core where an object has one value, which nearly all have: the core hashes the value and sees
+ * whether the object has it already. Three calls and one more per value otherwise.
  */
-import type { Core } from './core.ts';
+import { type Core, NO_MEMORY, NOTHING, SLOT_FLAG } from './core.ts';
 import { CapstanError } from './errors.ts';
-import { type KeyTable, keyTable } from './keys.ts';
+import { hashesInWasm, type KeyTable, keyTable } from './keys.ts';
 
 const NO_SLOTS = new Uint32Array(0);
 
@@ -12,12 +15,14 @@ export class IndexMap {
   readonly #core: Core;
   readonly #handle: number;
   readonly #keys: KeyTable<string>;
+  readonly #inWasm: boolean; // who hashes the values
   readonly #texts: (string | undefined)[] = []; // value by value slot
 
   constructor(core: Core) {
     this.#core = core;
     this.#handle = core.x.indexNew();
     if (this.#handle === 0) throw core.outOfMemory();
+    this.#inWasm = hashesInWasm(core);
     this.#keys = keyTable<string>(core, core.x.indexValues(this.#handle), undefined);
   }
 
@@ -42,6 +47,23 @@ export class IndexMap {
     }
   }
 
+  /** The same for one value. */
+  setOne(slot: number, value: string): void {
+    let code: number;
+    try {
+      if (!this.#inWasm) code = this.#putSlot(slot, value);
+      else code = this.#core.x.indexPut(this.#handle, slot, value);
+    } catch (cause) {
+      throw this.#core.trapped(cause);
+    }
+    if (code >= 0) {
+      const valueSlot = code & ~SLOT_FLAG;
+      if (this.#texts[valueSlot] === undefined) this.#texts[valueSlot] = value;
+      if (code !== valueSlot) this.#forget(1);
+    } else if (code === NOTHING) this.set(slot, [value]);
+    else throw this.#core.outOfMemory();
+  }
+
   /** Lists an object under no value. */
   clear(slot: number): void {
     this.set(slot, []);
@@ -61,16 +83,26 @@ export class IndexMap {
 
   /** The values that have objects, in no order. */
   values(): string[] {
-    return this.#texts.filter((text) => text !== undefined);
+    const values: string[] = [];
+    for (const text of this.#texts) if (text !== undefined) values.push(text);
+    return values;
   }
 
   dispose(): void {
     this.#core.x.indexFree(this.#handle);
   }
 
+  #putSlot(slot: number, value: string): number {
+    const valueSlot = this.#keys.intern(value);
+    if (valueSlot < 0) return NO_MEMORY;
+    const code = this.#core.x.indexPutSlot(this.#handle, slot, valueSlot);
+    if (code < 0 && this.#texts[valueSlot] === undefined) this.#keys.released(valueSlot);
+    return code;
+  }
+
   #forget(count: number): void {
     const start = this.#core.x.indexList() >>> 2;
-    for (const slot of this.#core.words().slice(start, start + count)) {
+    for (const slot of this.#core.words().subarray(start, start + count)) {
       this.#texts[slot] = undefined;
       this.#keys.released(slot);
     }

@@ -60,10 +60,15 @@ export function textFunction<T>(key: KeyFunction<T> | undefined): KeyFunction<T>
   return key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
 }
 
+/** Whether tables that are made now hash their keys in the core. */
+export function hashesInWasm(core: Core): boolean {
+  return keyMode() === 'wasm' && core.seeded;
+}
+
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
 export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | undefined): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
-  const wasm = keyMode() === 'wasm' && core.seeded;
+  const wasm = hashesInWasm(core);
   if (isRequestKey(key)) {
     const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
     return table as unknown as KeyTable<T>;

@@ -33,6 +33,52 @@ const UNREACHED: Record<string, string> = {
   memoryLimit: 'for tests of the end of memory',
   keysUsed: 'for tests: how many slots are in use',
   indexFree: 'for tests: the indices of a store go with its instance',
+  keysFindBytes: 'for caches on bytes, in instances of their own',
+  keysInternBytes: 'for caches on bytes, in instances of their own',
+  keysFindObject: 'for caches on bytes, in instances of their own',
+  keysInternObject: 'for caches on bytes, in instances of their own',
+  keysText: 'for caches on bytes, in instances of their own',
+  keysTextUnits: 'for caches on bytes, in instances of their own',
+  keysTextWide: 'for caches on bytes, in instances of their own',
+  arenaNew: 'for tests: an arena is called by the core itself',
+  arenaFree: 'for tests: an arena is called by the core itself',
+  arenaAlloc: 'for tests: an arena is called by the core itself',
+  arenaRelease: 'for tests: an arena is called by the core itself',
+  arenaAt: 'for tests: an arena is called by the core itself',
+  arenaSize: 'for tests: an arena is called by the core itself',
+  arenaFits: 'for tests: an arena is called by the core itself',
+  arenaOwner: 'for tests: an arena is called by the core itself',
+  arenaSetOwner: 'for tests: an arena is called by the core itself',
+  arenaLive: 'for tests: an arena is called by the core itself',
+  arenaTotal: 'for tests: an arena is called by the core itself',
+  arenaMoved: 'for tests: an arena is called by the core itself',
+  arenaCheck: 'for tests: an arena is called by the core itself',
+  jsonDepth: 'of the cache of bytes',
+  scanKeepManaged: 'of the cache of bytes',
+  shapeAt: 'of the cache of bytes',
+  streamNew: 'of the cache of bytes',
+  streamFree: 'of the cache of bytes',
+  streamRoom: 'of the cache of bytes',
+  streamPushed: 'of the cache of bytes',
+  streamPending: 'of the cache of bytes',
+  streamTake: 'of the cache of bytes',
+  eventNext: 'of the cache of bytes',
+  listNext: 'of the cache of bytes',
+  listEnded: 'of the cache of bytes',
+  scanReport: 'of the cache of bytes',
+  objectsNew: 'of the cache of bytes',
+  objectsFree: 'of the cache of bytes',
+  objectAt: 'of the cache of bytes',
+  objectStage: 'of the cache of bytes',
+  objectStageLike: 'of the cache of bytes',
+  objectRetain: 'of the cache of bytes',
+  objectRelease: 'of the cache of bytes',
+  objectOf: 'of the cache of bytes',
+  objectPut: 'of the cache of bytes',
+  objectTake: 'of the cache of bytes',
+  objectChanges: 'of the cache of bytes',
+  objectsLive: 'of the cache of bytes',
+  objectsTotal: 'of the cache of bytes',
 };
 
 type Export = (...args: unknown[]) => unknown;
@@ -329,6 +375,15 @@ const calls: Record<string, (world: World) => unknown> = {
       metadata: { namespace: 'b', name: 'c' },
       spec: { nodeName: 'node-with-a-name-that-no-record-has-room-for' },
     });
+  },
+  'several index values': (w) => {
+    w.elsewhere.addIndexers({ several: (each) => [each.metadata.name, each.spec.nodeName] });
+    w.elsewhere.update(pod('first', 'node-2'));
+  },
+  'several index values without memory': (w) => {
+    w.elsewhere.addIndexers({ several: (each) => [each.metadata.namespace, each.metadata.name] });
+    w.exportsElsewhere.memoryGrant?.(0);
+    w.elsewhere.add(pod('of-a-name-that-no-record-has-room-for-as-it-is-too-long'));
   },
   'an index function that fails': (w) => w.elsewhere.addIndexers({ broken: () => [1 as unknown as string] }),
 };

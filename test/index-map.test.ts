@@ -51,6 +51,14 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     churn(20_000, 100_000);
     expect(core.x.memoryPages()).toBe(pages);
     expect(index.values()).toHaveLength(200);
+    const one = (from: number, to: number) => {
+      for (let i = from; i < to; i++) index.setOne(i % 100, `value-${i}-${'x'.repeat(i % 90)}`);
+    };
+    one(0, 20_000);
+    const then = core.x.memoryPages();
+    one(20_000, 100_000);
+    expect(core.x.memoryPages()).toBe(then);
+    expect(index.values()).toHaveLength(100);
   });
 
   test('fifty thousand random changes agree with the model', () => {
@@ -65,7 +73,8 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
         model.clear(slot);
       } else {
         const values = Array.from({ length: random.int(random.chance(0.02) ? 40 : 4) }, () => random.pick(pool));
-        index.set(slot, values);
+        if (values.length === 1 && random.chance(0.8)) index.setOne(slot, values[0] as string);
+        else index.set(slot, values);
         model.set(slot, values);
       }
       if (i % 50 === 0) {
@@ -92,7 +101,8 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
         () => `${random.int(2_000)}-${'v'.repeat(random.int(2_000))}`,
       );
       try {
-        index.set(slot, values);
+        if (values.length === 1) index.setOne(slot, values[0] as string);
+        else index.set(slot, values);
         model.set(slot, values);
       } catch (error) {
         expect(error).toBeInstanceOf(CapstanError);

@@ -252,6 +252,12 @@ const list = (slot: number, values: string[]): void =>
     (w) => [w.index.set(slot, values), w.index.values().sort()],
     (w) => [w.model.index.set(slot, values), w.model.index.values()],
   );
+const listOne = (slot: number, value: string): void =>
+  step(
+    `index ${slot}: one value`,
+    (w) => [w.index.setOne(slot, value), w.index.values().sort()],
+    (w) => [w.model.index.set(slot, [value]), w.model.index.values()],
+  );
 for (let slot = 0; slot < 40; slot++) list(slot, ['everybody', `third-${slot % 3}`]);
 list(3, ['alone']);
 list(
@@ -261,6 +267,9 @@ list(
 list(17_000, ['everybody', `far ${'v'.repeat(50)}`, endless('far')]);
 list(3, []);
 list(17_000, ['everybody']);
+for (const slot of [0, 4, 17_000, 34_000]) listOne(slot, 'alone');
+for (const value of ['other', endless('one'), 'everybody', `one ${'v'.repeat(50)}`]) listOne(34_000, value);
+for (let slot = 50; slot < 70; slot++) listOne(slot, 'full set');
 
 // Slots: the block that batches cross in is the only memory they need once they are pinned.
 for (let i = 0; i < PINS; i++)

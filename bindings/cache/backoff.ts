@@ -3,31 +3,48 @@
  * client-go: tools/cache/reflector.go, constants above NewReflectorWithOptions.
  */
 import type { Clock } from '../clock.ts';
+import { requireNumber } from '../errors.ts';
 
-const INITIAL_MS = 800;
-const FACTOR = 2;
-const CAP_MS = 30_000;
+/** What of the back-off is to be different; all times are milliseconds. */
+export interface BackoffOptions {
+  /** The first delay. Default 800. */
+  initialMs?: number;
+  /** What a delay is multiplied by for the next. Default 2. */
+  factor?: number;
+  /** The longest, without jitter. Default 30 000. */
+  capMs?: number;
+  /** Each delay d is random in [d, (1 + jitter) d). Default 1. */
+  jitter?: number;
+}
+
 /** "If we don't backoff for 2min, assume API server is healthy and we reset the backoff." */
 const RESET_MS = 120_000;
 
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: () => number;
-  #base = INITIAL_MS;
+  readonly #options: Required<BackoffOptions>;
+  #base: number;
   /** When the last delay was over. */
   #lastEnd = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, random: () => number) {
+  /** @throws CapstanError INVALID_ARGUMENT */
+  constructor(clock: Clock, random: () => number, options: BackoffOptions = {}) {
+    const { initialMs = 800, factor = 2, capMs = 30_000, jitter = 1 } = options;
+    this.#options = { initialMs, factor, capMs, jitter };
+    for (const [name, value] of Object.entries(this.#options)) requireNumber(`backoff.${name}`, value);
     this.#clock = clock;
     this.#random = random;
+    this.#base = initialMs;
   }
 
-  /** The next delay in milliseconds, random in d to 2d (jitter 1.0). d is 0.8 s, doubled each time, 30 s at most. */
+  /** The next delay in milliseconds. */
   next(): number {
+    const { initialMs, factor, capMs, jitter } = this.#options;
     const now = this.#clock.now();
-    if (now - this.#lastEnd > RESET_MS) this.#base = INITIAL_MS;
-    const delay = this.#base * (1 + this.#random());
-    this.#base = Math.min(this.#base * FACTOR, CAP_MS);
+    if (now - this.#lastEnd > RESET_MS) this.#base = initialMs;
+    const delay = this.#base * (1 + this.#random() * jitter);
+    this.#base = Math.min(this.#base * factor, capMs);
     this.#lastEnd = now + delay;
     return delay;
   }

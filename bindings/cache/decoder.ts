@@ -54,6 +54,8 @@ export interface Decoder<T> {
 export interface ExpectedKind {
   apiVersion: string;
   kind: string;
+  /** Where it is set, a list of another kind is a DECODE error. Lists are otherwise known by their items, as their kinds are not uniform. */
+  listKind?: string;
 }
 
 /** KEP-3157: the bookmark that ends the initial events of a streamed list. Only the value "true" does. */
@@ -90,7 +92,8 @@ interface WithAnnotations extends KubeObject {
   metadata?: KubeObject['metadata'] & { annotations?: Record<string, unknown> };
 }
 
-function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
+/** Judges an event whose JSON has been parsed. Throws DECODE. */
+export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
   const what = `a watch of ${describeKind(expected)}`;
   if (type === 'ERROR') {
     if (!isStatus(object)) throw new CapstanError('DECODE', `${what}: an ERROR event expected a Status`);
@@ -130,7 +133,7 @@ class JsonPageReader<T> implements PageReader<T> {
     const text = this.#text + this.#decoder.decode();
     this.#text = '';
     const what = `a list of ${describeKind(this.#expected)}`;
-    const page = parseList(text, what);
+    const page = parseList(text, what, this.#expected.listKind);
     for (const item of page.items) requireNamed(item, what);
     return page as ListPage<T>;
   }
@@ -140,19 +143,26 @@ class JsonPageReader<T> implements PageReader<T> {
   }
 }
 
-function parseList(text: string, what: string): ListPage<unknown> {
+function parseList(text: string, what: string, listKind: string | undefined): ListPage<unknown> {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch (error) {
     throw new CapstanError('DECODE', `${what}: the body is not JSON: ${show(text)}`, { cause: error });
   }
-  const { items, metadata } = (body ?? {}) as {
+  const { kind, items, metadata } = (body ?? {}) as {
+    kind?: unknown;
     items?: unknown;
     metadata?: { resourceVersion?: unknown; continue?: unknown };
   };
   if (typeof body !== 'object' || body === null || !('items' in body) || !(items === null || Array.isArray(items))) {
     throw new CapstanError('DECODE', `${what}: expected a list with items, got ${show(text)}`);
+  }
+  if (listKind !== undefined && kind !== listKind) {
+    throw new CapstanError(
+      'DECODE',
+      `${what}: expected a ${listKind}, got a ${show(kind)}: the server sends whole objects`,
+    );
   }
   return {
     items: items ?? [],
@@ -161,7 +171,7 @@ function parseList(text: string, what: string): ListPage<unknown> {
   };
 }
 
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

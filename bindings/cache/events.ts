@@ -1,7 +1,7 @@
 /** An informer's notifications as an async iterator. It is a handler like any other; what is not taken yet waits in memory. */
 import { Backlog } from './backlog.ts';
+import type { ResourceEventHandler } from './handler.ts';
 import { DeletedFinalStateUnknown } from './keys.ts';
-import type { ResourceEventHandler } from './processor.ts';
 
 /** `old` only for updates. The object of a delete is the last state that was known. */
 export interface InformerEvent<T> {

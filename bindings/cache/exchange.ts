@@ -9,10 +9,12 @@ import { abortable } from './wait.ts';
 export interface ExchangeOptions {
   clock: Clock;
   signal: AbortSignal;
-  /** Longest silence: without an answer, and then without another byte. */
+  /** Longest silence: without an answer, and then without another byte. 0 or none: any length. Time in which nobody reads does not count. */
   idleMs?: number;
   /** Longest duration in all, from the request to the end of the body. */
   totalMs?: number;
+  /** Told at each sign of life of the server, which is its answer's headers and every chunk after them: the clock's time. Must not throw. */
+  onBytes?: (now: number) => void;
 }
 
 export class Exchange {
@@ -21,8 +23,10 @@ export class Exchange {
   readonly #onSignal = (): void => this.#abort.abort(this.#options.signal.reason);
   #response: TransportResponse | undefined;
   #chunks: AsyncIterator<Uint8Array> | undefined;
-  #idleMs: number | undefined;
+  #idleMs: number;
   #idleTimer: unknown;
+  /** Since when somebody has been waiting for the server; undefined while nobody is. */
+  #waitingSince: number | undefined;
   #totalTimer: unknown;
   #timedOut = '';
   #ended = false;
@@ -30,7 +34,7 @@ export class Exchange {
 
   private constructor(options: ExchangeOptions) {
     this.#options = options;
-    this.#idleMs = options.idleMs;
+    this.#idleMs = options.idleMs ?? 0;
     if (options.signal.aborted) this.#onSignal();
     else options.signal.addEventListener('abort', this.#onSignal, { once: true });
     const { clock, totalMs } = options;
@@ -81,7 +85,11 @@ export class Exchange {
    */
   async text(limits: { maxBytes?: number; idleMs?: number } = {}): Promise<string> {
     const { maxBytes = Number.POSITIVE_INFINITY, idleMs = this.#idleMs } = limits;
-    this.#idleMs = idleMs;
+    if (idleMs !== this.#idleMs) {
+      this.#options.clock.clearTimer(this.#idleTimer);
+      this.#idleTimer = undefined;
+      this.#idleMs = idleMs;
+    }
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     let text = '';
     let bytes = 0;
@@ -121,11 +129,13 @@ export class Exchange {
 
   /** The promise, bounded by the signal and by the deadlines. */
   async #within<T>(promise: Promise<T>): Promise<T> {
-    const { clock, signal } = this.#options;
-    const idleMs = this.#idleMs;
-    if (idleMs !== undefined) this.#idleTimer = clock.setTimer(() => this.#expire(`silent for ${idleMs} ms`), idleMs);
+    const { clock, signal, onBytes } = this.#options;
+    this.#waitingSince = clock.now();
+    if (this.#idleTimer === undefined && this.#idleMs > 0) this.#watchSilence(this.#idleMs);
     try {
-      return await abortable(promise, this.#abort.signal);
+      const value = await abortable(promise, this.#abort.signal);
+      onBytes?.(clock.now());
+      return value;
     } catch (error) {
       if (this.#timedOut !== '' && !signal.aborted) {
         throw new TransportError('reset', `the server was ${this.#timedOut}; the connection was given up`, {
@@ -134,8 +144,20 @@ export class Exchange {
       }
       throw error;
     } finally {
-      if (idleMs !== undefined) clock.clearTimer(this.#idleTimer);
+      this.#waitingSince = undefined;
     }
+  }
+
+  /** One timer for many reads: when it fires it looks how old the current wait is, as a timer for each chunk would cost more than the chunk. */
+  #watchSilence(ms: number): void {
+    const { clock } = this.#options;
+    this.#idleTimer = clock.setTimer(() => {
+      this.#idleTimer = undefined;
+      if (this.#waitingSince === undefined || this.#idleMs === 0) return; // the next wait sets it again
+      const left = this.#waitingSince + this.#idleMs - clock.now();
+      if (left > 0) this.#watchSilence(left);
+      else this.#expire(`silent for ${this.#idleMs} ms`);
+    }, ms);
   }
 
   #expire(how: string): void {

@@ -1,7 +1,18 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
+export { type LabelSelector, labelMatcher } from '../selectors.ts';
+export type { BackoffOptions } from './backoff.ts';
 export type { Change } from './change.ts';
+export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
+export type { Delta, Deltas, DeltaType } from './deltas.ts';
+export { resourceOf } from './discovery.ts';
 export type { InformerEvent } from './events.ts';
-export { SharedIndexInformer, type SharedIndexInformerOptions } from './informer.ts';
+export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
+export { FilteringResourceEventHandler } from './filtering-handler.ts';
+export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
+export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
+export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
+export type { SharedIndexInformerOptions } from './informer-options.ts';
+export { InformerPrometheusProvider } from './informer-prometheus.ts';
 export {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
@@ -10,9 +21,19 @@ export {
   splitMetaNamespaceKey,
 } from './keys.ts';
 export { ListWatch, type ListWatchOptions } from './list-watch.ts';
-export type { DoneChecker, Registration, ResourceEventHandler } from './processor.ts';
+export { Lister, type ListerOptions, NamespaceLister } from './lister.ts';
+export { type DeltaHandler, type DeltaStore, processDeltas } from './process-deltas.ts';
+export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
+export type {
+  FailureClass,
+  NextStep,
+  ReflectorState,
+  ReflectorStatus,
+  WatchErrorHandler,
+  WatchFailure,
+} from './status.ts';
 export { type Status, StatusError } from './status-error.ts';
 export { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
 export {
@@ -25,4 +46,4 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './transport.ts';
-export { type Syncing, waitForCacheSync } from './wait-for-sync.ts';
+export { type Syncing, SyncResult, waitFor, waitForCacheSync, waitForNamedCacheSync } from './wait-for-sync.ts';

@@ -1,51 +1,44 @@
 /**
  * The shared informer: one list and watch, one indexed store, any number of handlers.
  *
- *     reflector → RealFIFO → Indexer → SharedProcessor → handlers
+ *     reflector → queue → Indexer → SharedProcessor → handlers
  *
  * Invariant: the store and its indices change before any handler is told; both happen in one turn, so that a handler
  * added at any moment gets the store's content and then every later delta, none missing and none twice.
- * client-go: tools/cache/shared_informer.go, tools/cache/controller.go processDeltas.
+ * client-go: tools/cache/shared_informer.go.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { LazyChange } from './change.ts';
+import { DeltaFIFO } from './delta-fifo.ts';
+import type { Delta, Deltas } from './deltas.ts';
 import { EventIterator, type InformerEvent } from './events.ts';
-import { type Delta, RealFIFO } from './fifo.ts';
-import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
-import type { ListWatch } from './list-watch.ts';
+import { RealFIFO } from './fifo.ts';
 import {
   type DoneChecker,
-  ProcessorListener,
+  type HandlerOptions,
   type Registration,
   type ResourceEventHandler,
-  SharedProcessor,
-} from './processor.ts';
-import { Reflector } from './reflector.ts';
+  requireHandler,
+  requireHandlerOptions,
+} from './handler.ts';
+import { InformerMeter, identityOf } from './informer-metrics.ts';
+import { guardsOf, requireInformerOptions, type SharedIndexInformerOptions } from './informer-options.ts';
+import { intake } from './intake.ts';
+import { type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
+import type { ListWatch } from './list-watch.ts';
+import { ProcessorListener } from './listener.ts';
+import { Lister } from './lister.ts';
+import { MutationDetector } from './mutation-detector.ts';
+import { type DeltaHandler, processDeltas } from './process-deltas.ts';
+import { SharedProcessor } from './processor.ts';
+import type { Queue, TransformFunc } from './queue.ts';
+import { Reflector, type ReflectorOptions } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
+import { ResyncSchedule } from './resync.ts';
 import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
-import { deferred, TimeSlice } from './wait.ts';
-
-export interface SharedIndexInformerOptions {
-  /**
-   * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default, is never, also for
-   * handlers that ask for it. A handler may have a period of its own. The shortest is 1 s.
-   */
-  resyncPeriod?: number;
-  clock?: Clock;
-  /** In [0, 1): jitter of back-off and of timeoutSeconds. */
-  random?: () => number;
-  /** Gets every error that makes the informer list again; see {@link ReflectorOptions}. */
-  watchErrorHandler?: (error: unknown) => void;
-  /** Streaming the initial list is not part of this version: `true` is refused. */
-  watchList?: boolean;
-  /** Every delta in order, client-go's RealFIFO: the default. `'delta'` is not part of this version and is refused. */
-  queue?: 'real' | 'delta';
-}
-
-/** client-go: shared_informer.go minimumResyncPeriod. */
-const MINIMUM_RESYNC_MS = 1000;
+import { abortable, deferred, TimeSlice } from './wait.ts';
 
 /**
  * The store of an informer. An index function that throws must not cost the informer an object, so it is reported and the
@@ -69,46 +62,66 @@ class CacheIndexer<T extends object, I extends string> extends Indexer<T, I> {
  * informer.getIndexer().byIndex('namespace', 'default');
  */
 export class SharedIndexInformer<T extends object, I extends string = never> {
+  readonly #listWatch: ListWatch<T, I>;
+  readonly #options: SharedIndexInformerOptions<T>;
   readonly #clock: Clock;
   readonly #indexer: Indexer<T, I | 'namespace'>;
-  readonly #reflector: Reflector<T, I>;
-  readonly #fifo = new RealFIFO<T>(() => this.#wake());
+  #reflector: Reflector<T, I>;
+  readonly #fifo: Queue<T>;
   readonly #processor = new SharedProcessor<T>();
+  readonly #detector: MutationDetector | undefined;
+  /** What the store became, to all handlers. An update that changed nothing goes to those who take part in the resync. */
+  readonly #distributor: DeltaHandler<T> = {
+    onAdd: (object, isInInitialList) => {
+      this.#detector?.add(object);
+      this.#processor.distribute({ type: 'add', object, isInInitialList, repeated: this.#repeats }, false);
+    },
+    onUpdate: (old, object) => {
+      if (object !== old) this.#detector?.add(object);
+      const change = new LazyChange(old, object);
+      this.#processor.distribute({ type: 'update', old, object, change }, versionOf(old) === versionOf(object));
+    },
+    onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
+  };
   readonly #iterators = new Set<EventIterator<T>>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
+  /** The handlers know that the queue has synced. */
+  #announced = false;
   readonly #ended = deferred();
-  readonly #defaultResyncPeriod: number;
+  readonly #resync: ResyncSchedule;
   readonly #describe: string;
-  #resyncCheckPeriod: number;
+  #transform: TransformFunc<T> | undefined;
+  #meter: InformerMeter | undefined;
+  #handlers = 0;
+  /** The list that is being processed has a key twice. */
+  #repeats = false;
   #started = false;
   #stopped = false;
   #processing: Promise<void> | undefined;
 
   /** @throws CapstanError INVALID_ARGUMENT */
-  constructor(listWatch: ListWatch<T, I>, options: SharedIndexInformerOptions = {}) {
+  constructor(listWatch: ListWatch<T, I>, options: SharedIndexInformerOptions<NoInfer<T>> = {}) {
     if (typeof listWatch?.watch !== 'function') throw invalid('listWatch', 'a ListWatch', listWatch);
-    const { resyncPeriod = 0, clock = systemClock, random, watchErrorHandler } = options;
-    requireNumber('options.resyncPeriod', resyncPeriod);
-    if (random !== undefined) requireFunction('options.random', random);
-    if (options.watchList)
-      throw invalid('options.watchList', 'false, because this version lists and then watches', true);
-    if ((options.queue ?? 'real') !== 'real') {
-      throw invalid('options.queue', "'real', because this version has no other queue", options.queue);
-    }
+    requireInformerOptions(options);
+    const { resyncPeriod = 0, clock = systemClock, watchErrorHandler, transform, queue = 'real' } = options;
+    this.#listWatch = listWatch;
+    this.#options = options;
     this.#clock = clock;
     this.#describe = listWatch.describe();
-    this.#defaultResyncPeriod = Math.max(resyncPeriod, 0);
-    this.#resyncCheckPeriod = this.#defaultResyncPeriod;
+    this.#resync = new ResyncSchedule(resyncPeriod);
+    this.#transform = transform;
     const indexers = { [namespaceIndex]: metaNamespaceIndexFunc, ...listWatch.resource.indexers };
     this.#indexer = new CacheIndexer(undefined, indexers as Record<I | 'namespace', IndexSpec<T>>);
-    this.#reflector = new Reflector(listWatch, this.#fifo, {
-      clock,
-      random,
-      watchErrorHandler,
-      resyncPeriod: () => this.#resyncCheckPeriod,
-      shouldResync: () => this.#processor.shouldResync(clock.now()),
-    });
+    const { freeze, detect } = guardsOf(options);
+    this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
+    const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
+    const onDelta = (): void => this.#wake();
+    this.#fifo =
+      queue === 'real'
+        ? new RealFIFO<T>({ onDelta, transformer })
+        : new DeltaFIFO<T>({ onDelta, transformer, knownObjects: this.#indexer, emitDeltaTypeReplaced: true });
+    this.#reflector = this.#newReflector(watchErrorHandler);
   }
 
   /**
@@ -117,28 +130,81 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    *
    * @throws CapstanError STOPPED, INVALID_ARGUMENT
    */
-  addEventHandler(handler: ResourceEventHandler<T>, options: { resyncPeriod?: number } = {}): Registration {
-    if (typeof handler !== 'object' || handler === null) throw invalid('handler', 'an object', handler);
-    for (const name of ['onAdd', 'onUpdate', 'onDelete'] as const) {
-      if (handler[name] !== undefined) requireFunction(`handler.${name}`, handler[name]);
-    }
-    if (this.#stopped)
-      throw new CapstanError('STOPPED', `the informer of ${this.#describe} has been stopped: add handlers before`);
-    const requested = this.#requestedResyncPeriod(options.resyncPeriod ?? this.#defaultResyncPeriod);
-    const listener = new ProcessorListener(handler, this.#clock, requested, this.#effectiveResyncPeriod(requested));
+  addEventHandler(handler: ResourceEventHandler<T>, options: HandlerOptions = {}): Registration {
+    requireHandler(handler);
+    requireHandlerOptions(options);
+    if (this.#stopped) throw this.#isStopped('add handlers');
+    const resync = this.#resync.periodsFor(options.resyncPeriod, this.#started, () =>
+      this.#processor.resyncPeriods((requested) => this.#resync.effective(requested)),
+    );
+    const name = options.name ?? `handler-${++this.#handlers}`;
+    const listener = new ProcessorListener(handler, { ...options, name, clock: this.#clock, resync });
     this.#processor.add(listener);
-    if (this.#started)
-      for (const object of this.#indexer.list()) listener.add({ type: 'add', object, isInInitialList: true });
+    if (this.#started) {
+      for (const object of this.#indexer.list())
+        listener.add({ type: 'add', object, isInInitialList: true, repeated: false });
+    }
     if (this.hasSynced()) listener.upstreamSynced();
     return listener;
   }
 
-  /** From now on this handler is told nothing, not even what was waiting for it. Again, or of another informer: no effect. */
+  /**
+   * From now on this handler is told nothing, not even what was waiting for it; a call that is under way goes on. Again, or of
+   * another informer: no effect.
+   *
+   * @throws CapstanError INVALID_ARGUMENT for what is no registration
+   */
   removeEventHandler(registration: Registration): void {
-    if (!(registration instanceof ProcessorListener)) {
-      throw invalid('registration', 'what addEventHandler returned', registration);
-    }
-    this.#processor.remove(registration);
+    this.#processor.remove(listenerOf(registration));
+  }
+
+  /**
+   * Removes a handler and waits until none of its calls is under way, so that what it uses can be closed. Rejects with ABORTED
+   * when the signal fires before. A handler must not wait for it: it would wait for itself.
+   */
+  async shutDownEventHandler(registration: Registration, options: { signal?: AbortSignal } = {}): Promise<void> {
+    const listener = listenerOf<T>(registration);
+    this.#processor.remove(listener);
+    const ended = listener.ended();
+    await (options.signal === undefined ? ended : abortable(ended, options.signal));
+  }
+
+  /**
+   * Replaces the option `watchErrorHandler`.
+   *
+   * @throws CapstanError ALREADY_STARTED once the informer runs
+   */
+  setWatchErrorHandler(handler: NonNullable<ReflectorOptions['watchErrorHandler']>): void {
+    requireFunction('handler', handler);
+    if (this.#started) throw this.#alreadyStarted('set the watch error handler before');
+    this.#reflector = this.#newReflector(handler);
+  }
+
+  /**
+   * Replaces the option `transform`.
+   *
+   * @throws CapstanError ALREADY_STARTED once the informer runs
+   */
+  setTransform(transform: TransformFunc<T>): void {
+    requireFunction('transform', transform);
+    if (this.#started) throw this.#alreadyStarted('set the transform before');
+    this.#transform = transform;
+  }
+
+  /**
+   * Adds indices, before or while the informer runs, also over what is cached already. A shorthand for the indexer's, which
+   * knows of no end.
+   *
+   * @throws CapstanError INDEX_EXISTS, STOPPED, INVALID_ARGUMENT; then none is added
+   */
+  addIndexers(more: Record<string, IndexSpec<T>>): void {
+    if (this.#stopped) throw this.#isStopped('add indices');
+    this.#indexer.addIndexers(more);
+  }
+
+  /** Reads the cache by namespace, name and labels. */
+  lister(): Lister<T> {
+    return new Lister<T>(this.#indexer);
   }
 
   /** The cache, with the index `namespace` and those of the resource. To be read only; it stays readable after `stop`. */
@@ -168,13 +234,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
-    if (this.#started) {
-      throw new CapstanError(
-        'ALREADY_STARTED',
-        `the informer of ${this.#describe} runs once: make another one to start again`,
-      );
-    }
+    if (this.#started) throw this.#alreadyStarted('it runs once, make another one to start again');
     this.#started = true;
+    this.#startGuards();
     const { signal } = options;
     const onAbort = (): void => this.#stop.abort();
     if (signal?.aborted) onAbort();
@@ -201,6 +263,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   /** `await using informer = …` stops it at the end of the block, where the runtime has `Symbol.asyncDispose`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  /** `run` was called. Stays true. */
+  hasStarted(): boolean {
+    return this.#started;
   }
 
   /** Has been stopped, and has ended. */
@@ -234,7 +301,31 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return iterator;
   }
 
+  #newReflector(watchErrorHandler: ReflectorOptions['watchErrorHandler']): Reflector<T, I> {
+    return new Reflector(this.#listWatch, this.#fifo, {
+      clock: this.#clock,
+      random: this.#options.random,
+      watchErrorHandler,
+      watchList: this.#options.watchList,
+      resyncPeriod: () => this.#resync.checkPeriod(),
+      shouldResync: () => this.#processor.shouldResync(this.#clock.now()),
+    });
+  }
+
+  #startGuards(): void {
+    this.#detector?.start();
+    const { name, metricsProvider } = this.#options;
+    if (name === undefined || metricsProvider === undefined) return;
+    this.#meter = InformerMeter.start(metricsProvider, identityOf(name, this.#listWatch.resource), this.#clock, {
+      lastSignOfLifeSeconds: () => undefined,
+      bytes: () => undefined,
+      handlerBacklogs: () =>
+        this.#processor.listeners().map((listener) => ({ handler: listener.name, depth: listener.pending() })),
+    });
+  }
+
   #wake(): void {
+    this.#meter?.queued(this.#fifo.len());
     this.#processing ??= Promise.resolve().then(() => this.#processAll());
   }
 
@@ -242,13 +333,13 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   async #processAll(): Promise<void> {
     const slice = new TimeSlice(this.#clock);
     for (let more = true; more && !this.#stop.signal.aborted; ) {
-      const synced = this.hasSynced();
       try {
-        more = this.#fifo.pop((delta, isInInitialList) => this.#process(delta, isInInitialList));
+        more = this.#fifo.tryPop((deltas, isInInitialList) => this.#process(deltas, isInInitialList));
       } catch (error) {
         handleError(error, `informer of ${this.#describe}`);
       }
-      if (!synced && this.hasSynced()) {
+      if (!this.#announced && this.hasSynced()) {
+        this.#announced = true;
         this.#processor.upstreamSynced();
         this.#synced.resolve();
       }
@@ -258,82 +349,56 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#processing = undefined;
   }
 
-  #process(delta: Delta<T>, isInInitialList: boolean): void {
-    switch (delta.type) {
-      case 'Added':
-      case 'Updated': {
-        const old = this.#indexer.get(delta.object);
-        this.#indexer.update(delta.object);
-        this.#notifyPut(old, delta.object, isInInitialList);
-        return;
-      }
-      case 'Deleted':
-        this.#indexer.delete(delta.object);
-        this.#processor.distribute({ type: 'delete', object: delta.object }, false);
-        return;
-      case 'ReplacedAll':
-        this.#replaceAll(delta.objects, delta.resourceVersion, isInInitialList);
-        return;
-      case 'SyncAll':
-        for (const object of this.#indexer.list()) this.#notifyPut(object, object, isInInitialList);
-        return;
-      case 'Bookmark':
-        this.#indexer.bookmark(delta.resourceVersion);
-        return;
+  #process(deltas: Deltas<T>, isInInitialList: boolean): void {
+    this.#repeats = this.#processor.coalesces() && deltas.some(hasRepeats);
+    this.#meter?.begin();
+    try {
+      processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
+    } finally {
+      this.#meter?.end(this.#fifo.len(), this.#indexer.lastStoreSyncResourceVersion());
     }
   }
 
-  /** Deletions first, then additions and updates in the order of the list. client-go: controller.go processReplacedAllInfo. */
-  #replaceAll(objects: readonly T[], resourceVersion: string, isInInitialList: boolean): void {
-    const keys = new Set<string>();
-    const replaced = objects.map((object) => {
-      const key = metaNamespaceKeyFunc(object);
-      keys.add(key);
-      return this.#indexer.getByKey(key);
-    });
-    const gone: DeletedFinalStateUnknown<T>[] = [];
-    for (const key of this.#indexer.listKeys()) {
-      if (!keys.has(key)) gone.push(new DeletedFinalStateUnknown(key, this.#indexer.getByKey(key)));
-    }
-    this.#indexer.replace(objects, resourceVersion);
-    for (const object of gone) this.#processor.distribute({ type: 'delete', object }, false);
-    for (const [i, object] of objects.entries()) this.#notifyPut(replaced[i], object, isInInitialList);
+  #alreadyStarted(advice: string): CapstanError {
+    return new CapstanError('ALREADY_STARTED', `the informer of ${this.#describe} has been started: ${advice}`);
   }
 
-  #notifyPut(old: T | undefined, object: T, isInInitialList: boolean): void {
-    if (old === undefined) {
-      this.#processor.distribute({ type: 'add', object, isInInitialList }, false);
-      return;
-    }
-    const change = new LazyChange(old, object);
-    this.#processor.distribute({ type: 'update', old, object, change }, versionOf(old) === versionOf(object));
-  }
-
-  /** client-go: shared_informer.go AddEventHandlerWithOptions. */
-  #requestedResyncPeriod(asked: number): number {
-    requireNumber('options.resyncPeriod', asked);
-    if (asked <= 0) return 0;
-    const period = Math.max(asked, MINIMUM_RESYNC_MS);
-    if (period >= this.#resyncCheckPeriod) return period;
-    if (this.#started) return this.#resyncCheckPeriod;
-    this.#resyncCheckPeriod = period;
-    this.#processor.resyncPeriods((requested) => this.#effectiveResyncPeriod(requested));
-    return period;
-  }
-
-  /** client-go: shared_informer.go determineResyncPeriod. */
-  #effectiveResyncPeriod(requested: number): number {
-    if (requested === 0 || this.#resyncCheckPeriod === 0) return 0;
-    return Math.max(requested, this.#resyncCheckPeriod);
+  #isStopped(what: string): CapstanError {
+    return new CapstanError('STOPPED', `the informer of ${this.#describe} has been stopped: ${what} before`);
   }
 
   #end(): void {
+    if (this.#stopped) return;
     this.#stop.abort();
     this.#stopped = true;
     this.#processor.stop();
     for (const iterator of [...this.#iterators]) iterator.end();
+    this.#detector?.stop();
+    this.#meter?.stop();
     this.#ended.resolve();
   }
+}
+
+/**
+ * Removes a handler and waits for its call that is under way: {@link SharedIndexInformer.shutDownEventHandler}, as client-go
+ * has it.
+ */
+export function shutDownEventHandler<T extends object>(
+  informer: Pick<SharedIndexInformer<T, never>, 'shutDownEventHandler'>,
+  registration: Registration,
+  options: { signal?: AbortSignal } = {},
+): Promise<void> {
+  return informer.shutDownEventHandler(registration, options);
+}
+
+function listenerOf<T extends object>(registration: Registration): ProcessorListener<T> {
+  if (registration instanceof ProcessorListener) return registration;
+  throw invalid('registration', 'what addEventHandler returned', registration);
+}
+
+/** Whether a list has a key twice. */
+function hasRepeats(delta: Delta<object>): boolean {
+  return delta.type === 'ReplacedAll' && new Set(delta.objects.map(metaNamespaceKeyFunc)).size < delta.objects.length;
 }
 
 function versionOf(object: object): string | undefined {

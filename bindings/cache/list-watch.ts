@@ -3,8 +3,9 @@
  * of this resource looks like; when to ask for what is the reflector's business. client-go: tools/cache/listwatch.go.
  */
 import type { Clock } from '../clock.ts';
-import { invalid, requireFunction } from '../errors.ts';
+import { type CapstanError, invalid, requireFunction } from '../errors.ts';
 import { describeKind, type ExpectedKind, jsonDecoder, type ListPage, type PageReader } from './decoder.ts';
+import { confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { Exchange } from './exchange.ts';
 import type { ListQuery } from './pager.ts';
 import { groupVersion, type Resource } from './resource.ts';
@@ -17,14 +18,38 @@ export interface ListWatchOptions {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Asks for PartialObjectMetadata: objects without spec, status and data. */
+  /** Asks for PartialObjectMetadata: objects without spec, status and data. A server that sends whole objects is refused. */
   metadataOnly?: boolean;
+  /**
+   * Changes the query of each request before it is sent, such as `query.fieldSelector = 'metadata.name=a'`. It sees what the
+   * reflector put there and may overrule it. client-go: WithTweakListOptions.
+   */
+  tweak?: (query: Record<string, string>) => void;
+  /**
+   * Milliseconds without a byte after which a watch counts as a lost connection: it is opened again from the last version, without a list and
+   * without an error. Default 150 000; 0: never. A quiet watch gets a bookmark each minute from kube-apiserver, though none is promised; a server
+   * that sends none costs one request each time. Over `capstan/client-node` dead connections are found within 45 s by other means; over fetch this is the only one.
+   */
+  idleTimeout?: number;
 }
 
-/** Who asks: on which clock to wait, and the signal that ends it. */
+/** Who asks: on which clock to wait, the signal that ends it, and who wants to know of the server's signs of life. */
 export interface Caller {
   clock: Clock;
   signal: AbortSignal;
+  /** Told the clock's time when a list or watch is answered with 200, and at each chunk after that. Must not throw. */
+  onBytes?: (now: number) => void;
+  /** Told of each request that is about to be sent again, with what became of it and after how long. Must not throw. */
+  onRepeat?: (error: CapstanError, afterMs: number) => void;
+}
+
+export interface WatchQuery {
+  /** "" is: whatever the server has now. */
+  resourceVersion: string;
+  /** When the server is to end the watch. */
+  timeoutSeconds: number;
+  /** Begin with all objects as ADDED events, and end those by a bookmark. KEP-3157. */
+  sendInitialEvents?: boolean;
 }
 
 /**
@@ -32,11 +57,14 @@ export interface Caller {
  * only with 504; beyond that the connection is dead, and TCP alone would take up to half an hour to say so.
  */
 const LIST_IDLE_MS = 90_000;
+/** Two bookmarks of kube-apiserver's (one a minute) may be missed, and half a minute more. */
+const WATCH_IDLE_MS = 150_000;
 /** How long after its own timeoutSeconds a watch that the server did not end counts as dead. */
 const WATCH_GRACE_MS = 30_000;
 
 /**
- * What to list and watch, for a {@link SharedIndexInformer} or a {@link Reflector}.
+ * What to list and watch, for a {@link SharedIndexInformer}, a {@link Reflector} or a {@link RetryWatcher}. Kinds that are not known
+ * ahead are described by {@link resourceOf}.
  *
  * @throws CapstanError INVALID_ARGUMENT, also for a namespace with a resource that has none
  * @example
@@ -50,11 +78,16 @@ export class ListWatch<T, I extends string = never> {
   readonly #path: string;
   readonly #selectors: Record<string, string>;
   readonly #metadataOnly: boolean;
+  readonly #tweak: ((query: Record<string, string>) => void) | undefined;
+  readonly #idleTimeout: number;
 
   constructor(transport: Transport, resource: Resource<T, I>, options: ListWatchOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
-    const { namespace, labelSelector, fieldSelector, metadataOnly = false } = options;
+    const { namespace, labelSelector, fieldSelector, metadataOnly = false, idleTimeout = WATCH_IDLE_MS } = options;
+    if (typeof idleTimeout !== 'number' || !(idleTimeout >= 0))
+      throw invalid('idleTimeout', 'milliseconds >= 0', idleTimeout);
+    if (options.tweak !== undefined) requireFunction('tweak', options.tweak);
     this.resource = resource;
     this.#transport = transport;
     this.#path = resourcePath(resource, namespace ?? '');
@@ -62,8 +95,10 @@ export class ListWatch<T, I extends string = never> {
     if (labelSelector) this.#selectors.labelSelector = labelSelector;
     if (fieldSelector) this.#selectors.fieldSelector = fieldSelector;
     this.#metadataOnly = metadataOnly;
+    this.#tweak = options.tweak;
+    this.#idleTimeout = idleTimeout;
     this.expected = metadataOnly
-      ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata' }
+      ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', listKind: 'PartialObjectMetadataList' }
       : { apiVersion: groupVersion(resource), kind: resource.kind };
   }
 
@@ -94,12 +129,24 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /** The open stream, whose bytes are frames. Rejects with StatusError or TransportError. */
-  async watch(query: { resourceVersion: string; timeoutSeconds: number }, caller: Caller): Promise<Exchange> {
+  async watch(query: WatchQuery, caller: Caller): Promise<Exchange> {
     const parameters: Record<string, string> = { ...this.#selectors, allowWatchBookmarks: 'true', watch: 'true' };
     if (query.resourceVersion !== '') parameters.resourceVersion = query.resourceVersion;
+    if (query.sendInitialEvents) {
+      parameters.sendInitialEvents = 'true';
+      parameters.resourceVersionMatch = 'NotOlderThan';
+    }
     parameters.timeoutSeconds = String(query.timeoutSeconds);
     const totalMs = query.timeoutSeconds * 1000 + WATCH_GRACE_MS;
-    return this.#get(parameters, 'PartialObjectMetadata', { ...caller, totalMs });
+    return this.#get(parameters, 'PartialObjectMetadata', { ...caller, totalMs, idleMs: this.#idleTimeout });
+  }
+
+  /**
+   * Whether `error`, with which a list was refused, means that the server no longer knows the resource. Costs up to two
+   * requests where the answer does not say so itself. Never rejects: in doubt, false.
+   */
+  isGone(error: unknown, caller: Caller): Promise<boolean> {
+    return confirmAbsence(this.#transport, this.resource, error, caller);
   }
 
   /** `v1 ConfigMap`, for messages. */
@@ -112,23 +159,29 @@ export class ListWatch<T, I extends string = never> {
     metadataAs: string,
     options: Caller & { idleMs?: number; totalMs?: number },
   ) {
+    this.#tweak?.(query);
     const accept = this.#metadataOnly ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1` : 'application/json';
     // Identity: kube-apiserver ends a gzip member at each flush of a compressed watch, and hosts differ in reading past the first.
     const headers = { accept, 'accept-encoding': 'identity' };
-    const exchange = await sendWithRepeats(
-      this.#transport,
-      { method: 'GET', path: this.#path, query, headers },
-      options,
-    );
-    if (exchange.status === 200) return exchange;
+    const request = { method: 'GET', path: this.#path, query, headers };
+    // The bytes of a refusal are no sign of life: what they say is not what a cache holds.
+    let served = false;
+    const onBytes = (now: number): void => {
+      if (served) options.onBytes?.(now);
+    };
+    const exchange = await sendWithRepeats(this.#transport, request, { ...options, onBytes });
+    if (exchange.status === 200) {
+      served = true;
+      onBytes(options.clock.now());
+      return exchange;
+    }
     throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${this.#path}`);
   }
 }
 
 function resourcePath<T, I extends string>(resource: Resource<T, I>, namespace: string): string {
-  const { group, plural, namespaced } = resource;
+  const { plural, namespaced } = resource;
   if (namespace !== '' && !namespaced) throw invalid('namespace', `none, as ${plural} are not namespaced`, namespace);
-  const root = group === '' ? '/api' : '/apis';
   const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
-  return `${root}/${groupVersion(resource)}${scope}/${plural}`;
+  return `${groupVersionPath(resource)}${scope}/${plural}`;
 }

@@ -19,11 +19,12 @@ export interface PagedList<T> {
   paged: boolean;
 }
 
-/** Asks for page after page. Rejects with what `fetchPage` rejects with. */
+/** Asks for page after page. Rejects with what `fetchPage` rejects with. `onExpired` is told why a full list is asked for. */
 export async function listPages<T>(
   fetchPage: (query: ListQuery) => Promise<ListPage<T>>,
   resourceVersion: string,
   limit: number,
+  onExpired?: (error: unknown) => void,
 ): Promise<PagedList<T>> {
   const first = await fetchPage({ resourceVersion, limit, continue: '' });
   const items = first.items;
@@ -36,6 +37,7 @@ export async function listPages<T>(
       page = await fetchPage({ resourceVersion: '', limit, continue: token });
     } catch (error) {
       if (!isResourceExpired(error)) throw error;
+      onExpired?.(error);
       const full = await fetchPage({ resourceVersion, limit: 0, continue: '' });
       return { items: full.items, resourceVersion: full.resourceVersion, paged };
     }

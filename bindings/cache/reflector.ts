@@ -4,63 +4,56 @@
  *
  * Never lists older than what was already seen: a relist asks for at least the last version, and for the newest ("") only
  * after the server said that this version is gone or still to come.
+ *
+ * Events are applied as they come, in the order in which they come. A version that was there before, or an older one, is not
+ * held back (versions are opaque here, and a restored server counts from behind): the store then shows what the server said last.
  */
-
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, requireNumber } from '../errors.ts';
+import { CapstanError, requireFunction, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Backoff } from './backoff.ts';
-import { type Decoder, type Frame, jsonDecoder } from './decoder.ts';
-import type { Exchange } from './exchange.ts';
-import type { ListWatch } from './list-watch.ts';
-import { listPages } from './pager.ts';
+import { type Decoder, jsonDecoder } from './decoder.ts';
+import type { Caller, ListWatch } from './list-watch.ts';
+import { type ListQuery, listPages } from './pager.ts';
+import { isBusy, isWorthReporting, VeryShortWatch } from './reflector-errors.ts';
+import type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 import { isReset } from './rest.ts';
-import { isExpired, isTooLargeResourceVersion, isTooManyRequests, StatusError } from './status-error.ts';
-import { TransportError } from './transport.ts';
+import { ResyncTimer } from './resync-timer.ts';
+import { RetryWithDeadline } from './retry-with-deadline.ts';
+import {
+  classOf,
+  FailureLog,
+  type NextStep,
+  type ReflectorState,
+  type ReflectorStatus,
+  type WatchErrorHandler,
+  type WatchFailure,
+} from './status.ts';
+import {
+  isExpired,
+  isInternalError,
+  isNotFound,
+  isTooLargeResourceVersion,
+  isTooManyRequests,
+} from './status-error.ts';
 import { abortable, sleep, TimeSlice } from './wait.ts';
+import { readInitialObjects } from './watch-list.ts';
+import { MIN_WATCH_SECONDS, type WatchFrame, WatchStream, watchSeconds } from './watch-stream.ts';
 
-/** What a reflector fills. {@link Indexer} is one. */
-export interface ReflectorStore<T> {
-  add(object: T): void;
-  update(object: T): void;
-  delete(object: T): void;
-  replace(list: readonly T[], resourceVersion: string): void;
-  resync?(): void;
-  bookmark?(resourceVersion: string): void;
-}
-
-export interface ReflectorOptions<T = object> {
-  clock?: Clock;
-  /** In [0, 1): jitter of the back-off and of timeoutSeconds. */
-  random?: () => number;
-  /** How often `shouldResync` is asked while watching; 0, the default, is never. A function is asked anew each time. */
-  resyncPeriod?: number | (() => number);
-  /** Whether to call the store's `resync` now. Default: always. */
-  shouldResync?: () => boolean;
-  /**
-   * Gets every error that makes the reflector list again. The default reports them through handleError, except those that
-   * are part of a healthy life: an expired version, a connection that was reset, a watch closed at once.
-   */
-  watchErrorHandler?: (error: unknown) => void;
-  /** @internal What turns bytes into objects. Default: JSON.parse. */
-  decoder?: Decoder<T>;
-}
+export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 
 /** client-go: tools/pager/pager.go defaultPageSize. */
 const PAGE_SIZE = 500;
-/** client-go: reflector.go minWatchTimeout, maxWatchTimeout. */
-const MIN_WATCH_SECONDS = 300;
-const MAX_WATCH_SECONDS = 600;
-/** A watch without an event that ends sooner is not resumed, lest a broken server be asked without pause. */
+/** A watch without an event that ends sooner is a {@link VeryShortWatch}. */
 const VERY_SHORT_WATCH_MS = 1000;
+/** Streams of initial objects that end early are asked for again at once, as in client-go; after this many in a row with back-off. */
+const MAX_HASTY_STREAMS = 3;
 
-type State = 'list' | 'watch' | 'wait to list' | 'wait to watch';
-
-/** How a watch ended: `closed` is the normal end, `busy` a server that asks for patience, `failed` all the rest. */
-type WatchEnd = 'closed' | 'busy' | 'failed';
-
-/** A watch that ended within a second without an event. */
-class VeryShortWatch extends CapstanError {}
+/** What to do next, and after how long. */
+interface Step {
+  do: 'begin' | 'stream' | 'list' | 'watch';
+  afterMs: number;
+}
 
 /**
  * Mirrors what a ListWatch gives into a store.
@@ -76,35 +69,58 @@ export class Reflector<T extends object, I extends string = never> {
   readonly #decoder: Decoder<T>;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #resyncPeriod: () => number;
-  readonly #shouldResync: () => boolean;
-  readonly #onError: (error: unknown) => void;
+  readonly #options: ReflectorOptions<NoInfer<T>>;
+  readonly #resync: ResyncTimer;
+  readonly #onError: WatchErrorHandler;
   readonly #backoff: Backoff;
-  #running = false;
+  readonly #failures = new FailureLog();
+  #internalErrors: RetryWithDeadline;
+  #state: ReflectorState = 'stopped';
   #lastVersion = '';
   /** The last version is gone from the server's window, or the server is not there yet. */
   #versionUnavailable = false;
   /** The first list came in pages, so the server has no watch cache to answer unpaged lists from. */
   #paged = false;
+  /** The store has once been equal to the server's objects. */
+  #synced = false;
+  /** The server has said that the resource is gone, and the store has been emptied. */
+  #parked = false;
+  #hastyStreams = 0;
+  /** The initial objects are asked for as a stream. */
+  #streams: boolean;
+  /** The stream of the initial objects, which goes on as the first watch. */
+  #stream: WatchStream<T> | undefined;
   #skipped = 0;
-  #resyncTimer: unknown;
+  #relists = 0;
+  #watches = 0;
+  #lastByteAt: number | undefined;
 
+  /** @throws CapstanError INVALID_ARGUMENT */
   constructor(
     listWatch: ListWatch<T, I>,
     store: ReflectorStore<NoInfer<T>>,
     options: ReflectorOptions<NoInfer<T>> = {},
   ) {
-    const { clock = systemClock, random = Math.random, resyncPeriod = 0, shouldResync = () => true } = options;
+    const { clock = systemClock, random = Math.random, resyncPeriod = 0, watchErrorHandler } = options;
     if (typeof resyncPeriod !== 'function') requireNumber('options.resyncPeriod', resyncPeriod);
+    for (const name of ['watchListPageSize', 'minWatchTimeout', 'maxInternalErrorRetryDuration'] as const) {
+      if (options[name] !== undefined) requireNumber(`options.${name}`, options[name]);
+    }
+    if (watchErrorHandler !== undefined) requireFunction('options.watchErrorHandler', watchErrorHandler);
     this.#listWatch = listWatch;
     this.#store = store;
     this.#decoder = options.decoder ?? jsonDecoder(listWatch.expected);
     this.#clock = clock;
     this.#random = random;
-    this.#resyncPeriod = typeof resyncPeriod === 'function' ? resyncPeriod : () => resyncPeriod;
-    this.#shouldResync = shouldResync;
-    this.#onError = options.watchErrorHandler ?? ((error) => this.#report(error));
-    this.#backoff = new Backoff(clock, random);
+    this.#options = options;
+    const period = typeof resyncPeriod === 'function' ? resyncPeriod : () => resyncPeriod;
+    this.#resync = new ResyncTimer(clock, period, () => {
+      if (options.shouldResync?.() ?? true) store.resync?.();
+    });
+    this.#onError = watchErrorHandler ?? ((error, failure) => this.#report(error, failure));
+    this.#backoff = new Backoff(clock, random, options.backoff);
+    this.#internalErrors = this.#newInternalErrors();
+    this.#streams = options.watchList ?? true;
   }
 
   /** The version of the last list, event or bookmark that was taken over; "" before the first. */
@@ -117,70 +133,143 @@ export class Reflector<T extends object, I extends string = never> {
     return this.#skipped;
   }
 
+  status(): ReflectorStatus {
+    const now = this.#clock.now();
+    return {
+      state: this.#state,
+      lastSyncResourceVersion: this.#lastVersion,
+      lastSignOfLife: this.#lastByteAt === undefined ? undefined : now - this.#lastByteAt,
+      relists: this.#relists,
+      watches: this.#watches,
+      skippedEvents: this.#skipped,
+      ...this.#failures.report(now),
+    };
+  }
+
   /**
    * Lists and watches until the signal fires, then resolves. Never rejects because of the server.
    *
    * @throws CapstanError ALREADY_STARTED while it runs
    */
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
-    if (this.#running) throw new CapstanError('ALREADY_STARTED', 'this reflector is running already');
-    this.#running = true;
+    if (this.#state !== 'stopped') throw new CapstanError('ALREADY_STARTED', 'this reflector is running already');
+    this.#state = 'waiting';
     const signal = options.signal ?? new AbortController().signal;
     try {
-      for (let state: State = 'list'; !signal.aborted; ) state = await this.#step(state, signal);
-    } finally {
-      this.#stopResync();
-      this.#running = false;
-    }
-  }
-
-  async #step(state: State, signal: AbortSignal): Promise<State> {
-    switch (state) {
-      case 'list':
-        this.#stopResync();
-        if (!(await this.#list(signal))) return 'wait to list';
-        this.#startResync();
-        return 'watch';
-      case 'watch': {
-        const end = await this.#watch(signal);
-        if (end === 'closed') return 'watch';
-        if (end === 'busy') return 'wait to watch';
-        this.#stopResync();
-        return 'wait to list';
+      for (let step: Step = now('begin'); !signal.aborted; ) {
+        if (step.do === 'begin') this.#endRound();
+        if (step.afterMs > 0) {
+          this.#state = this.#parked ? 'parked' : 'waiting';
+          await sleep(this.#clock, step.afterMs, signal);
+          if (signal.aborted) return;
+        }
+        step = await this.#step(step.do, signal);
       }
-      case 'wait to list':
-        await sleep(this.#clock, this.#backoff.next(), signal);
-        return 'list';
-      case 'wait to watch':
-        await sleep(this.#clock, this.#backoff.next(), signal);
-        return 'watch';
+    } finally {
+      this.#endRound();
+      this.#state = 'stopped';
     }
   }
 
-  /** True when the store holds what the server has. client-go: reflector.go list. */
-  async #list(signal: AbortSignal): Promise<boolean> {
-    const page = (query: Parameters<ListWatch<T, I>['list']>[0]) =>
-      this.#listWatch.list(query, { clock: this.#clock, signal }, this.#decoder.page());
+  #step(what: Step['do'], signal: AbortSignal): Promise<Step> | Step {
+    switch (what) {
+      case 'begin':
+        this.#internalErrors = this.#newInternalErrors();
+        if (this.#synced) this.#relists++;
+        return now(this.#streams && !this.#parked ? 'stream' : 'list');
+      case 'stream':
+        this.#state = 'streaming';
+        return this.#streamInitialObjects(signal);
+      case 'list':
+        this.#state = 'listing';
+        return this.#list(signal);
+      case 'watch':
+        this.#state = 'watching';
+        return this.#watch(signal);
+    }
+  }
+
+  #endRound(): void {
+    this.#resync.stop();
+    this.#stream?.close();
+    this.#stream = undefined;
+  }
+
+  /** client-go: reflector.go watchList. */
+  async #streamInitialObjects(signal: AbortSignal): Promise<Step> {
+    const started = this.#clock.now();
+    let stream: WatchStream<T> | undefined;
+    try {
+      stream = await this.#openWatch(this.#versionUnavailable ? '' : this.#lastVersion, signal, true);
+      const initial = await readInitialObjects(stream, {
+        clock: this.#clock,
+        signal,
+        describe: this.#listWatch.describe(),
+        accepts: (frame) => this.#accepts(frame),
+      });
+      if (typeof initial !== 'number') {
+        this.#takeOver(initial.objects, initial.resourceVersion);
+        this.#stream = stream;
+        stream = undefined;
+        return now('watch');
+      }
+      if (signal.aborted) return now('begin');
+      if (initial === 0 && this.#clock.now() - started < VERY_SHORT_WATCH_MS)
+        throw new VeryShortWatch(this.#listWatch.describe(), stream.lost);
+      return this.#streamAgain(stream.lost ?? new VeryShortWatch(this.#listWatch.describe(), undefined));
+    } catch (error) {
+      if (signal.aborted) return now('begin');
+      if (isReset(error)) return this.#failed(error, 'relist', now('stream')); // in spite of all repeats
+      if (isBusy(error)) return this.#failed(error, 'relist', this.#later('stream'));
+      if (!isExpired(error) && !isTooLargeResourceVersion(error)) {
+        // It took a while to find out that this server does not end its streams: not again.
+        if (error instanceof CapstanError && error.code === 'TIMEOUT') this.#streams = false;
+        return this.#failed(error, 'list', now('list'));
+      }
+      // A server to which even the newest is expired is asked with back-off (client-go: at once, without end).
+      const again = this.#versionUnavailable ? this.#later('stream') : now('stream');
+      this.#versionUnavailable = true;
+      return this.#failed(error, 'relist from newest', again);
+    } finally {
+      stream?.close();
+    }
+  }
+
+  /** After a stream that ended before its bookmark, however far it had come. */
+  #streamAgain(why: unknown): Step {
+    this.#hastyStreams++;
+    return this.#failed(why, 'relist', this.#hastyStreams > MAX_HASTY_STREAMS ? this.#later('stream') : now('stream'));
+  }
+
+  /** client-go: reflector.go list. */
+  async #list(signal: AbortSignal): Promise<Step> {
+    const caller = this.#caller(signal);
+    const page = (query: ListQuery) => this.#listWatch.list(query, caller, this.#decoder.page());
     const asked = this.#relistVersion();
     // With a version, an unpaged list comes from the watch cache; a limit would make it an etcd read.
-    const limit = this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0;
+    const limit = this.#options.watchListPageSize || (this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0);
+    const onExpired = (error: unknown): void => this.#tell(error, 'full list', 0);
     try {
       let list: Awaited<ReturnType<typeof listPages<T>>>;
       try {
-        list = await listPages(page, asked, limit);
+        list = await listPages(page, asked, limit, onExpired);
       } catch (error) {
-        if (!isExpired(error) && !isTooLargeResourceVersion(error)) throw error;
+        if (signal.aborted || (!isExpired(error) && !isTooLargeResourceVersion(error))) throw error;
+        this.#tell(error, 'relist from newest', 0);
         this.#versionUnavailable = true;
-        list = await listPages(page, this.#relistVersion(), limit);
+        list = await listPages(page, this.#relistVersion(), limit, onExpired);
       }
       if (asked === '0' && list.paged) this.#paged = true;
-      this.#versionUnavailable = false;
-      this.#store.replace(list.items, list.resourceVersion);
-      this.#lastVersion = list.resourceVersion;
-      return true;
+      this.#takeOver(list.items, list.resourceVersion);
+      return now('watch');
     } catch (error) {
-      if (!signal.aborted) this.#fail(error);
-      return false;
+      if (signal.aborted) return now('begin');
+      const gone = await this.#isGone(error, caller);
+      if (signal.aborted) return now('begin');
+      if (!gone) return this.#failed(error, 'relist', this.#later('begin'));
+      const step = this.#failed(error, 'park', this.#later('begin'));
+      this.#park();
+      return step;
     }
   }
 
@@ -190,85 +279,96 @@ export class Reflector<T extends object, I extends string = never> {
     return this.#lastVersion === '' ? '0' : this.#lastVersion;
   }
 
+  /** Who never saw the resource waits for it like for any other; who is parked needs no second proof. */
+  async #isGone(error: unknown, caller: Caller): Promise<boolean> {
+    if (!this.#synced || !(this.#options.parkWhenGone ?? true)) return false;
+    return this.#parked ? isNotFound(error) : this.#listWatch.isGone(error, caller);
+  }
+
+  /** The version is kept: what comes back must not be older than what was seen. */
+  #park(): void {
+    if (!this.#parked) this.#store.replace([], this.#lastVersion);
+    this.#parked = true;
+  }
+
+  #takeOver(objects: T[], resourceVersion: string): void {
+    try {
+      this.#store.replace(objects, resourceVersion);
+    } catch (error) {
+      throw new CapstanError('DECODE', `the store did not take a list of ${this.#listWatch.describe()}`, {
+        cause: error,
+      });
+    }
+    this.#lastVersion = resourceVersion;
+    this.#versionUnavailable = false;
+    this.#synced = true;
+    this.#parked = false;
+    this.#hastyStreams = 0;
+    this.#resync.start();
+  }
+
   /** One watch from the last version to its end. client-go: reflector.go watch and handleAnyWatch. */
-  async #watch(signal: AbortSignal): Promise<WatchEnd> {
+  async #watch(signal: AbortSignal): Promise<Step> {
     // Before the request: some proxies flush no header until the first event.
     const started = this.#clock.now();
-    const resourceVersion = this.#lastVersion;
-    const spread = MAX_WATCH_SECONDS - MIN_WATCH_SECONDS;
-    const timeoutSeconds = Math.floor(MIN_WATCH_SECONDS + this.#random() * spread);
-    let stream: Exchange;
+    let stream = this.#stream;
+    this.#stream = undefined;
+    // A watch from "" or "0" begins with ADDED events in no order of versions: until another event comes, none is safe to resume from.
+    const inOrder = stream !== undefined || (this.#lastVersion !== '' && this.#lastVersion !== '0');
     try {
-      stream = await this.#listWatch.watch({ resourceVersion, timeoutSeconds }, { clock: this.#clock, signal });
+      stream ??= await this.#openWatch(this.#lastVersion, signal, false);
     } catch (error) {
-      if (signal.aborted || isReset(error)) return 'closed'; // reset in spite of all repeats: simply watch again
-      if (isTooManyRequests(error) || !(error instanceof CapstanError) || isRefused(error)) return 'busy';
-      this.#fail(error);
-      return 'failed';
+      if (signal.aborted) return now('begin');
+      if (isReset(error)) return this.#failed(error, 'rewatch', now('watch')); // in spite of all repeats
+      if (isBusy(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
+      return this.#failed(error, 'relist', this.#later('begin'));
     }
     try {
-      const events = await this.#consume(stream, signal, resourceVersion);
-      if (events > 0 || signal.aborted || this.#clock.now() - started >= VERY_SHORT_WATCH_MS) return 'closed';
-      this.#fail(
-        new VeryShortWatch('TRANSPORT', `the watch of ${this.#listWatch.describe()} ended at once, without an event`),
-      );
-      return 'failed';
+      const events = await this.#follow(stream, inOrder, signal);
+      if (signal.aborted) return now('begin');
+      if (events === 0 && this.#clock.now() - started < VERY_SHORT_WATCH_MS)
+        throw new VeryShortWatch(this.#listWatch.describe(), stream.lost);
+      return stream.lost === undefined ? now('watch') : this.#failed(stream.lost, 'rewatch', now('watch'));
     } catch (error) {
-      if (isTooManyRequests(error)) return 'busy';
-      this.#fail(error);
-      return 'failed';
+      if (isTooManyRequests(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
+      if (isInternalError(error) && this.#internalErrors.again()) return this.#failed(error, 'rewatch', now('watch'));
+      return this.#failed(error, 'relist', this.#later('begin'));
     } finally {
       stream.close();
     }
   }
 
-  /**
-   * Takes over event after event; resolves with their number when the stream ends, however the connection ended: what was
-   * not complete comes again. Rejects with the error of an ERROR event, or DECODE.
-   */
-  async #consume(stream: Exchange, signal: AbortSignal, from: string): Promise<number> {
-    const frames = this.#decoder.frames();
-    try {
-      const slice = new TimeSlice(this.#clock);
-      // A watch from "" or "0" begins with ADDED events in no order of versions: until another event comes, none is safe to resume from.
-      let inOrder = from !== '' && from !== '0';
-      let events = 0;
-      for (;;) {
-        let chunk: Uint8Array | undefined;
-        try {
-          chunk = await stream.read();
-        } catch {
-          return events;
+  /** Takes over event after event; resolves with their number when the stream ends. Rejects as {@link WatchStream.take} does. */
+  async #follow(stream: WatchStream<T>, inOrder: boolean, signal: AbortSignal): Promise<number> {
+    const slice = new TimeSlice(this.#clock);
+    let events = 0;
+    do {
+      slice.start();
+      for (let frame = stream.take(); frame !== undefined; frame = stream.take()) {
+        if (this.#accepts(frame)) {
+          this.#apply(frame);
+          events++;
+          if (frame.type !== 'ADDED') inOrder = true;
+          // Without a version (some aggregated servers) the last one stays good: from there events come again, but none is missed.
+          if (inOrder && frame.resourceVersion !== '') this.#lastVersion = frame.resourceVersion;
         }
-        if (chunk === undefined) return events;
-        slice.start();
-        frames.push(chunk);
-        for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
-          if (this.#apply(frame)) {
-            events++;
-            if (frame.type !== 'ADDED') inOrder = true;
-            if (inOrder) this.#lastVersion = frame.resourceVersion;
-          }
-          if (slice.over()) await abortable(slice.yield(), signal).catch(() => undefined);
-          if (signal.aborted) return events;
-        }
+        if (slice.over()) await abortable(slice.yield(), signal).catch(() => undefined);
+        if (signal.aborted) return events;
       }
-    } finally {
-      frames.close();
-    }
+    } while (await stream.more());
+    return events;
   }
 
-  /** False for an event that was left out. Throws for one that ends the watch. */
-  #apply(frame: Frame<T>): frame is Extract<Frame<T>, { resourceVersion: string }> {
-    if (frame.type === 'ERROR') {
-      throw new StatusError(frame.status.code ?? 500, frame.status, `watch of ${this.#listWatch.describe()}`);
-    }
-    if (frame.type === 'foreign') {
-      this.#skipped++;
-      const got = `${frame.apiVersion} ${frame.kind}`;
-      handleError(new CapstanError('DECODE', `a watch of ${this.#listWatch.describe()} sent a ${got}`), 'reflector');
-      return false;
-    }
+  /** False for an event that is left out. */
+  #accepts(frame: WatchFrame<T>): frame is Exclude<WatchFrame<T>, { type: 'foreign' }> {
+    if (frame.type !== 'foreign') return true;
+    this.#skipped++;
+    const what = `a watch of ${this.#listWatch.describe()} sent a ${frame.apiVersion} ${frame.kind}`;
+    handleError(new CapstanError('DECODE', what), 'reflector');
+    return false;
+  }
+
+  #apply(frame: Exclude<WatchFrame<T>, { type: 'foreign' }>): void {
     try {
       if (frame.type === 'ADDED') this.#store.add(frame.object);
       else if (frame.type === 'MODIFIED') this.#store.update(frame.object);
@@ -277,43 +377,58 @@ export class Reflector<T extends object, I extends string = never> {
     } catch (error) {
       handleError(error, 'reflector store');
     }
-    return true;
   }
 
-  /** Runs while watching, across resumed watches; a relist starts it anew. client-go: reflector.go watchWithResync. */
-  #startResync(): void {
-    const period = this.#resyncPeriod();
-    if (!(period > 0)) return;
-    this.#resyncTimer = this.#clock.setTimer(() => {
-      try {
-        if (this.#shouldResync()) this.#store.resync?.();
-      } catch (error) {
-        handleError(error, 'reflector resync');
-      }
-      this.#startResync();
-    }, period);
+  async #openWatch(resourceVersion: string, signal: AbortSignal, sendInitialEvents: boolean): Promise<WatchStream<T>> {
+    const seconds = Math.max(MIN_WATCH_SECONDS, (this.#options.minWatchTimeout ?? 0) / 1000);
+    const query = { resourceVersion, timeoutSeconds: watchSeconds(seconds, this.#random), sendInitialEvents };
+    const stream = await WatchStream.open(this.#listWatch, this.#decoder, query, this.#caller(signal));
+    this.#watches++;
+    return stream;
   }
 
-  #stopResync(): void {
-    this.#clock.clearTimer(this.#resyncTimer);
-    this.#resyncTimer = undefined;
+  /** A failure is no sign of life: what it says is not what the store holds. */
+  #caller(signal: AbortSignal): Caller {
+    return {
+      clock: this.#clock,
+      signal,
+      onBytes: (at) => {
+        this.#lastByteAt = at;
+      },
+      onRepeat: (error, afterMs) => this.#tell(error, 'repeat', afterMs),
+    };
   }
 
-  #fail(error: unknown): void {
+  #newInternalErrors(): RetryWithDeadline {
+    return new RetryWithDeadline(this.#clock, this.#options.maxInternalErrorRetryDuration ?? 0);
+  }
+
+  #later(what: Step['do']): Step {
+    return { do: what, afterMs: this.#backoff.next() };
+  }
+
+  /** Every failure comes through here or `#tell`, once. */
+  #failed(error: unknown, next: NextStep, step: Step): Step {
+    this.#tell(error, next, step.afterMs);
+    return step;
+  }
+
+  #tell(error: unknown, next: NextStep, afterMs: number): void {
+    const failure: WatchFailure = { class: classOf(error), next, afterMs };
+    this.#failures.add(error, failure, this.#clock.now());
     try {
-      this.#onError(error);
+      this.#onError(error, failure);
     } catch (second) {
       handleError(second, 'watch error handler');
     }
   }
 
-  #report(error: unknown): void {
-    if (isExpired(error) || isReset(error) || error instanceof VeryShortWatch) return;
-    handleError(error, `reflector of ${this.#listWatch.describe()}`);
+  #report(error: unknown, failure: WatchFailure): void {
+    if (failure.next === 'park' && this.#parked) return; // once
+    if (isWorthReporting(error, failure)) handleError(error, `reflector of ${this.#listWatch.describe()}`);
   }
 }
 
-/** No connection: the server restarts, and the watch can go on where it ended. `unknown` counts as refused. */
-function isRefused(error: unknown): boolean {
-  return error instanceof TransportError && (error.kind === 'refused' || error.kind === 'unknown');
+function now(what: Step['do']): Step {
+  return { do: what, afterMs: 0 };
 }

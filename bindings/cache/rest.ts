@@ -4,6 +4,7 @@
  * else is the caller's to judge. client-go: rest/with_retry.go IsNextRetry, rest/request.go Watch and request.
  */
 import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { type StatusError, statusErrorFromAnswer } from './status-error.ts';
 import { type Transport, TransportError, type TransportRequest } from './transport.ts';
 import { sleep } from './wait.ts';
 
@@ -12,31 +13,35 @@ const MAX_REPEATS = 10;
 /** client-go: rest/with_retry.go retryAfterResponse. */
 const RESET_DELAY_MS = 1000;
 
+export interface RepeatOptions extends ExchangeOptions {
+  /** Told of each request that is about to be sent again, with what became of it and after how long. Must not throw. */
+  onRepeat?: (error: StatusError | TransportError, afterMs: number) => void;
+}
+
 /** Sends a request that may be sent twice, with its repeats. The last answer or error counts, whatever it is. */
 export async function sendWithRepeats(
   transport: Transport,
   request: TransportRequest,
-  options: ExchangeOptions,
+  options: RepeatOptions,
 ): Promise<Exchange> {
+  const { clock, signal, onRepeat } = options;
   for (let repeats = 0; ; repeats++) {
-    let exchange: Exchange | undefined;
-    let delay: number | undefined;
     try {
-      exchange = await Exchange.open(transport, request, options);
-      delay = retryAfter(exchange);
+      const exchange = await Exchange.open(transport, request, options);
+      const delay = retryAfter(exchange);
+      if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
+      const what = `${request.method} ${request.path}`;
+      onRepeat?.(statusErrorFromAnswer(exchange.status, await exchange.explanation(), what), delay);
+      await sleep(clock, delay, signal);
     } catch (error) {
       if (!isReset(error) || repeats >= MAX_REPEATS) throw error;
-      delay = RESET_DELAY_MS;
+      onRepeat?.(error, RESET_DELAY_MS);
+      await sleep(clock, RESET_DELAY_MS, signal);
     }
-    if (exchange !== undefined) {
-      if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
-      await exchange.explanation();
-    }
-    await sleep(options.clock, delay ?? 0, options.signal);
   }
 }
 
-export function isReset(error: unknown): boolean {
+export function isReset(error: unknown): error is TransportError {
   return error instanceof TransportError && error.kind === 'reset';
 }
 

@@ -12,7 +12,11 @@ export interface Status {
   message?: string;
   reason?: string;
   code?: number;
-  details?: { causes?: { reason?: string; message?: string; field?: string }[]; retryAfterSeconds?: number };
+  details?: {
+    name?: string;
+    causes?: { reason?: string; message?: string; field?: string }[];
+    retryAfterSeconds?: number;
+  };
 }
 
 /** `status` is the HTTP code, `reason` Kubernetes' word for it (may be empty), `body` the whole Status. Code `STATUS`. */
@@ -74,6 +78,21 @@ const KNOWN_REASONS = new Set([
 function hasReason(error: unknown, reason: string, code: number): error is StatusError {
   if (!(error instanceof StatusError)) return false;
   return error.reason === reason || (error.status === code && !KNOWN_REASONS.has(error.reason));
+}
+
+/** The caller is not who it says, or may not do this. apimachinery: errors.IsUnauthorized, errors.IsForbidden. */
+export function isDenied(error: unknown): boolean {
+  return hasReason(error, 'Unauthorized', 401) || hasReason(error, 'Forbidden', 403);
+}
+
+/** apimachinery: errors.IsNotFound. */
+export function isNotFound(error: unknown): boolean {
+  return hasReason(error, 'NotFound', 404);
+}
+
+/** apimachinery: errors.IsInternalError. */
+export function isInternalError(error: unknown): boolean {
+  return hasReason(error, 'InternalError', 500);
 }
 
 /** Only the reason `Expired`: what lets a paged list fall back to a full one. apimachinery: errors.IsResourceExpired. */

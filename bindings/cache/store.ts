@@ -22,9 +22,12 @@ export function metaNamespaceIndexFunc(object: object): string[] {
   return [(object as KubeObject).metadata?.namespace ?? ''];
 }
 
+/** The values of an object under an index. One, as nearly all have, stands without an array. */
+type Values = string | readonly string[];
+
 interface Index<T> {
   readonly spec: IndexSpec<T>;
-  readonly valuesOf: IndexFunc<T>;
+  readonly valuesOf: (object: T) => Values;
   readonly map: IndexMap;
 }
 
@@ -43,12 +46,19 @@ interface Index<T> {
 export class Indexer<T extends object = KubeObject, I extends string = string> {
   readonly #keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string;
   readonly #core = new Core();
+  /** The exports while they can be trusted; the core replaces its own after a trap. */
+  readonly #x = this.#core.x;
   readonly #table: number;
   readonly #slots: KeyTable<string>;
   /** Both by slot; `undefined` where the slot is free. */
   readonly #objects: (T | undefined)[] = [];
   readonly #keys: (string | undefined)[] = [];
   readonly #indices = new Map<string, Index<T>>();
+  /** The same, in their order. */
+  readonly #each: Index<T>[] = [];
+  /** The slot that getByKey found last, and whether it was the next of the one before: see there. */
+  #last = -1;
+  #inOrder = false;
   #resourceVersion = '';
 
   /**
@@ -92,12 +102,25 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#resourceVersion = resourceVersionOf(object);
   }
 
-  /** Makes the list the whole content. Of objects with one key the last wins. */
+  /** Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed. */
   replace(list: readonly T[], resourceVersion: string): void {
-    const next = new Map<string, { object: T; values: (readonly string[])[] }>();
-    for (const object of list) next.set(this.#keyOf(object), { object, values: this.#valuesOf(object) });
-    for (const key of this.listKeys()) if (!next.has(key)) this.#remove(key);
-    for (const [key, { object, values }] of next) this.#put(key, object, values);
+    const objects = Array.from(list); // read once: key and index functions are a user's
+    const keys: string[] = [];
+    const values: Values[][] = [];
+    for (const object of objects) {
+      keys.push(this.#keyOf(object));
+      values.push(this.#valuesOf(object));
+    }
+    const before = { keys: this.#keys.slice(), objects: this.#objects.slice() };
+    try {
+      this.#keepOnly(keys); // first: what goes leaves room for what comes
+      objects.forEach((object, i) => {
+        this.#put(keys[i] as string, object, values[i] as Values[]);
+      });
+    } catch (error) {
+      this.#restore(before.keys, before.objects);
+      throw error;
+    }
     this.#resourceVersion = resourceVersion;
   }
 
@@ -107,8 +130,17 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   getByKey(key: string): T | undefined {
-    const slot = this.#find(key);
-    return slot < 0 ? undefined : this.#objects[slot];
+    // Who goes through the keys in the order in which they came, as the first reconcile of everything does, is spared the hash
+    // (49 → 11 ns with 100 000 keys). Who does not is not asked twice: comparing with a wrong key costs 20 to 100 ns.
+    const next = this.#last + 1;
+    let slot = next;
+    if (!(this.#inOrder && key === this.#keys[next] && this.#core.x === this.#x)) {
+      slot = this.#find(key);
+      if (slot < 0) return undefined;
+      this.#inOrder = slot === next;
+    }
+    this.#last = slot;
+    return this.#objects[slot];
   }
 
   /** In no order that means anything. */
@@ -120,7 +152,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** In no order that means anything. */
   listKeys(): string[] {
-    return this.#keys.filter((key) => key !== undefined);
+    const keys: string[] = [];
+    for (const key of this.#keys) if (key !== undefined) keys.push(key);
+    return keys;
   }
 
   /**
@@ -130,9 +164,11 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    */
   index(name: I, object: T): T[] {
     const { map, valuesOf } = this.#index(name);
+    const values = valuesOf(object);
+    if (typeof values === 'string') return this.#at(map.slots(values));
     const slots = new Set<number>();
-    for (const value of valuesOf(object)) for (const slot of map.slots(value)) slots.add(slot);
-    return this.#at(slots);
+    for (const value of values) for (const slot of map.slots(value)) slots.add(slot);
+    return this.#at(Uint32Array.from(slots));
   }
 
   /**
@@ -150,11 +186,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError UNKNOWN_INDEX
    */
   indexKeys(name: I, value: string): string[] {
+    const slots = this.#index(name).map.slots(value);
     const keys: string[] = [];
-    for (const slot of this.#index(name).map.slots(value)) {
-      const key = this.#keys[slot];
-      if (key !== undefined) keys.push(key);
-    }
+    for (let i = 0; i < slots.length; i++) keys.push(this.#keys[slots[i] as number] as string);
     return keys.sort();
   }
 
@@ -179,9 +213,11 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     for (const { name, spec, valuesOf, values } of added) {
       const map = new IndexMap(this.#core);
       values.forEach((of, slot) => {
-        if (of !== undefined) map.set(slot, of);
+        if (of !== undefined) setValues(map, slot, of);
       });
-      this.#indices.set(name, { spec, valuesOf, map });
+      const index = { spec, valuesOf, map };
+      this.#indices.set(name, index);
+      this.#each.push(index);
     }
   }
 
@@ -208,36 +244,56 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     throw error;
   }
 
-  #put(key: string, object: T, values: readonly (readonly string[])[]): void {
+  #put(key: string, object: T, values: readonly Values[]): void {
     const slot = this.#intern(key);
     const old = this.#objects[slot];
+    const each = this.#each;
     let done = 0;
     try {
-      for (const { map } of this.#indices.values()) {
-        map.set(slot, values[done] ?? []);
-        done++;
-      }
+      for (; done < each.length; done++) setValues((each[done] as Index<T>).map, slot, values[done] as Values);
     } catch (error) {
       this.#undo(slot, old, done);
       throw error;
     }
     this.#objects[slot] = object;
-    this.#keys[slot] = key;
+    if (old === undefined) this.#keys[slot] = key; // else the one that is there has been flattened and lives long by now
   }
 
   /** The memory ended at an index: the ones before it get back what they had, which needs no more room than there was. */
   #undo(slot: number, old: T | undefined, done: number): void {
     const values = old === undefined ? [] : this.#valuesOf(old);
-    [...this.#indices.values()].slice(0, done).forEach(({ map }, i) => {
-      map.set(slot, values[i] ?? []);
+    this.#each.slice(0, done).forEach(({ map }, i) => {
+      setValues(map, slot, values[i] ?? []);
     });
     if (old === undefined) this.#release(slot);
   }
 
+  #keepOnly(keys: readonly string[]): void {
+    const kept: true[] = [];
+    for (const key of keys) {
+      const slot = this.#find(key);
+      if (slot >= 0) kept[slot] = true;
+    }
+    this.#objects.forEach((object, slot) => {
+      if (object !== undefined && kept[slot] === undefined) this.#removeSlot(slot);
+    });
+  }
+
+  /** The memory ended in the middle of a list. What there was before has room: it had it, and all else goes first. */
+  #restore(keys: readonly (string | undefined)[], objects: readonly (T | undefined)[]): void {
+    this.#keepOnly([]);
+    objects.forEach((object, slot) => {
+      if (object !== undefined) this.#put(keys[slot] as string, object, this.#valuesOf(object));
+    });
+  }
+
   #remove(key: string): void {
     const slot = this.#find(key);
-    if (slot < 0) return;
-    for (const { map } of this.#indices.values()) map.clear(slot);
+    if (slot >= 0) this.#removeSlot(slot);
+  }
+
+  #removeSlot(slot: number): void {
+    for (const { map } of this.#each) map.clear(slot);
     this.#release(slot);
   }
 
@@ -278,21 +334,23 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /** In the order of the indices. */
-  #valuesOf(object: T): (readonly string[])[] {
-    const all: (readonly string[])[] = [];
-    for (const { valuesOf } of this.#indices.values()) all.push(valuesOf(object));
+  #valuesOf(object: T): Values[] {
+    const all: Values[] = [];
+    for (const index of this.#each) all.push(index.valuesOf(object));
     return all;
   }
 
-  #checked(name: string, indexFunc: IndexFunc<T>): IndexFunc<T> {
+  #checked(name: string, indexFunc: IndexFunc<T>): (object: T) => Values {
     return (object) => {
       try {
         const values: unknown = indexFunc(object);
-        const list: unknown[] | undefined = Array.isArray(values) ? Array.from(values) : undefined; // holes become undefined
-        if (list === undefined || list.some((value) => typeof value !== 'string')) {
-          throw invalid(`indexers.${name}`, 'a function that returns an array of strings', values);
+        if (Array.isArray(values)) {
+          const first: unknown = values.length === 1 ? values[0] : undefined;
+          if (typeof first === 'string') return first;
+          const list: unknown[] = Array.from(values); // holes become undefined
+          if (list.every((value) => typeof value === 'string')) return list;
         }
-        return list as string[];
+        throw invalid(`indexers.${name}`, 'a function that returns an array of strings', values);
       } catch (error) {
         return this.indexFailed(name, error);
       }
@@ -309,14 +367,16 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     );
   }
 
-  #at(slots: Iterable<number>): T[] {
+  #at(slots: Uint32Array): T[] {
     const objects: T[] = [];
-    for (const slot of slots) {
-      const object = this.#objects[slot];
-      if (object !== undefined) objects.push(object);
-    }
+    for (let i = 0; i < slots.length; i++) objects.push(this.#objects[slots[i] as number] as T);
     return objects;
   }
+}
+
+function setValues(map: IndexMap, slot: number, values: Values): void {
+  if (typeof values === 'string') map.setOne(slot, values);
+  else map.set(slot, values);
 }
 
 function resourceVersionOf(object: object): string {

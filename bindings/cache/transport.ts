@@ -73,6 +73,12 @@ export interface FetchTransportOptions {
  * A transport over the host's `fetch`: browsers, Deno, Bun, Workers, and Node (where `capstan/client-node` is the better
  * choice for clusters: fetch there offers no client certificates, and undici ends a body that is silent for 300 s).
  *
+ * Browsers open at most six HTTP/1.1 connections to one host, for all tabs together. A watch holds one for as long as it lives, so six
+ * watches leave none for anything else, and every further request waits without an error. Serve the page over HTTP/2
+ * (where watches share a connection), spread the watches over several host names, or keep informers to five a page.
+ *
+ * A connection that died without a word is found by its silence alone: see `idleTimeout` of {@link ListWatchOptions}.
+ *
  * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`
  * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL
  * @example

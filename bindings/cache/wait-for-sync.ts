@@ -1,7 +1,8 @@
-/** Waiting until caches are filled. client-go: tools/cache/shared_informer.go WaitForCacheSync. */
+/** Waiting until caches are filled, and saying which were not. client-go: tools/cache/shared_informer.go WaitForCacheSync, WaitFor. */
 import { type Clock, systemClock } from '../clock.ts';
-import { requireFunction } from '../errors.ts';
-import type { DoneChecker } from './processor.ts';
+import { CapstanError, requireFunction, show } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import type { DoneChecker } from './handler.ts';
 import { abortable, sleep } from './wait.ts';
 
 /** Anything that can say whether it has synced. With a checker it is not polled. */
@@ -35,4 +36,87 @@ export async function waitForCacheSync(
     if (signal.aborted) return synced.every((other) => other.hasSynced());
   }
   return true;
+}
+
+/**
+ * As {@link waitForCacheSync}, and reports through handleError, under the name of who waits, what had not synced when the signal
+ * fired (code CACHE_SYNC_TIMEOUT).
+ *
+ * @example
+ * if (!(await waitForNamedCacheSync('website-controller', { signal }, pods, deployments))) throw new Error('no cache');
+ */
+export async function waitForNamedCacheSync(
+  name: string,
+  options: { signal?: AbortSignal; clock?: Clock },
+  ...synced: Syncing[]
+): Promise<boolean> {
+  if (await waitForCacheSync(options, ...synced)) return true;
+  const missing = synced.flatMap((one, i) => (one.hasSynced() ? [] : [one.hasSyncedChecker?.().name ?? `cache ${i}`]));
+  report(name, missing, options.signal?.reason);
+  return false;
+}
+
+/**
+ * Waits for anything that has a checker: informers, registrations, or a promise with a name. Resolves with true when all are done,
+ * with false when the signal fires first; then, where `what` is not empty, it reports through handleError what was not done (code
+ * CACHE_SYNC_TIMEOUT). Nothing is polled.
+ *
+ * @param what is waited for, for the report
+ * @example
+ * const registration = pods.addEventHandler({ onAdd: (pod) => use(pod) });
+ * await waitFor({ signal }, 'the handler of pods', registration.hasSyncedChecker());
+ */
+export async function waitFor(
+  options: { signal?: AbortSignal },
+  what: string,
+  ...checkers: DoneChecker[]
+): Promise<boolean> {
+  for (const [i, checker] of checkers.entries())
+    requireFunction(`checkers[${i}].done.then`, (checker as Partial<DoneChecker> | undefined)?.done?.then);
+  const { signal = new AbortController().signal } = options ?? {};
+  const unfinished = new Set(checkers);
+  const each = checkers.map(async (checker) => {
+    await checker.done;
+    unfinished.delete(checker);
+  });
+  // One that is done already counts, also when the signal has fired.
+  await Promise.resolve();
+  if (unfinished.size > 0) await abortable(Promise.all(each), signal).catch(rethrowUnlessAborted);
+  if (unfinished.size === 0) return true;
+  if (what !== '') report(what, [...unfinished].map(({ name }) => name).sort(), signal.reason);
+  return false;
+}
+
+/** What a factory found when it waited for its informers. client-go: SyncResult. */
+export class SyncResult {
+  /** Whether it has synced, by informer: its resource, such as `pods/v1` or `deployments.apps/v1`, and what it is restricted to. */
+  readonly synced: ReadonlyMap<string, boolean>;
+  /** Why the waiting ended, where something had not synced: the reason of the signal. */
+  readonly cause: unknown;
+
+  constructor(synced: ReadonlyMap<string, boolean>, cause?: unknown) {
+    this.synced = synced;
+    this.cause = cause;
+  }
+
+  /** `undefined` when all have synced; otherwise an error with code CACHE_SYNC_TIMEOUT that names those that have not. */
+  asError(): CapstanError | undefined {
+    const missing = [...this.synced].flatMap(([name, synced]) => (synced ? [] : [name]));
+    return missing.length === 0 ? undefined : notSynced('failed to sync all caches', missing, this.cause);
+  }
+}
+
+function report(what: string, missing: readonly string[], cause: unknown): void {
+  handleError(notSynced(`gave up waiting for ${what}`, missing, cause), what);
+}
+
+function notSynced(what: string, missing: readonly string[], cause: unknown): CapstanError {
+  const why = cause instanceof Error ? cause.message : show(cause);
+  const names = [...missing].sort().join(', ');
+  return new CapstanError('CACHE_SYNC_TIMEOUT', `${what}, these have not synced: ${names} (${why})`, { cause });
+}
+
+/** A checker whose promise fails is its maker's mistake, and the caller is told. */
+function rethrowUnlessAborted(error: unknown): void {
+  if (!(error instanceof CapstanError && error.code === 'ABORTED')) throw error;
 }

@@ -1,68 +1,48 @@
 /**
- * One HTTP exchange over node:http(s): an answer with raw body chunks under back-pressure, or a TransportError. What
- * this file keeps true: a body that was cut never ends cleanly; an abort is seen at every stage; no listener stays on
- * a long-lived signal after the exchange; no error event is ever unheard.
+ * One exchange over node:http(s): an answer with raw body chunks, or a TransportError. What this file keeps true: an abort is seen at every
+ * stage; no listener stays on a long-lived signal after the exchange; no error event is ever unheard; every connection is probed by the kernel.
  */
-import {
-  type ClientRequest,
-  type Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-} from 'node:http';
+import { type ClientRequest, type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import {
   kindOfHostError,
-  TransportError,
   type TransportErrorKind,
   type TransportRequest,
   type TransportResponse,
 } from '../cache/transport.ts';
-import { CapstanError } from '../errors.ts';
-import type { TlsMaterial } from './pool.ts';
+import { decoded, readBody } from './body.ts';
+import { isConnected, keepAlive } from './socket.ts';
+import {
+  aborted,
+  describe,
+  failed,
+  headerOf,
+  notHttp,
+  Repeatable,
+  requestHeaders,
+  requestPath,
+  type Target,
+  type Track,
+} from './wire.ts';
 
-/** Where an exchange goes and how: all of it may differ from one exchange to the next. */
-export interface Route {
-  url: URL;
+/** A target, and the pool for it. */
+export interface Route extends Target {
   agent: HttpAgent;
-  tls: TlsMaterial;
-  /** Names in lower case. */
-  headers: Record<string, string>;
 }
-
-/** `end` cuts the exchange at whatever stage it is; `client` emits 'close' when it is over, cut or not. */
-export type Track = (client: ClientRequest, end: () => void) => void;
 
 /**
- * Sends one request. A request that may be sent twice without harm (GET, HEAD, OPTIONS) and that met a kept-alive
- * connection which the server had closed meanwhile is sent once more; each such failure removes a dead connection from
- * the pool, but a restarted server leaves many, so the second try takes a fresh connection.
+ * Sends one request. Rejects with {@link Repeatable} where the connection was a kept-alive one that the server had closed meanwhile: each such
+ * failure removes a dead connection from the pool, but a restarted server leaves many, so `fresh` takes a connection outside of it.
  *
- * `track` sees every attempt as it begins, so that a transport can end them all.
+ * `track` sees the exchange as it begins, so that a transport can end them all.
  */
-export async function exchange(route: Route, request: TransportRequest, track: Track): Promise<TransportResponse> {
-  try {
-    return await attempt(route, request, track, false);
-  } catch (error) {
-    if (!(error instanceof StaleConnection)) throw error;
-    if (!REPEATABLE.has(request.method.toUpperCase())) throw error.failure;
-    return attempt(route, request, track, true);
-  }
-}
-
-const REPEATABLE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-/** A kept-alive connection was reset before any byte of the answer. Go's net/http: errServerClosedIdle. */
-class StaleConnection extends Error {
-  readonly failure: TransportError;
-  constructor(failure: TransportError) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
-
-function attempt(route: Route, request: TransportRequest, track: Track, fresh: boolean): Promise<TransportResponse> {
+export function exchange(
+  route: Route,
+  request: TransportRequest,
+  track: Track,
+  fresh: boolean,
+): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
     if (signal?.aborted) {
@@ -82,7 +62,8 @@ function attempt(route: Route, request: TransportRequest, track: Track, fresh: b
 
     let connected = false;
     client.once('socket', (socket) => {
-      whenConnected(client, socket, () => {
+      keepAlive(socket);
+      whenConnected(socket, () => {
         connected = true;
       });
     });
@@ -92,11 +73,20 @@ function attempt(route: Route, request: TransportRequest, track: Track, fresh: b
 
     client.once('response', (response) => {
       answer = response;
-      resolve({
-        status: response.statusCode ?? 0,
-        headers: { get: (name) => header(response, name) },
-        body: readBody(response, `${describe(request, route)}: the answer ended early`, signal),
-      });
+      const what = `${describe(request, route)}: the answer ended early`;
+      // `complete` is node's own check of Content-Length and of the last chunk: an 'end' without it is a cut.
+      const whole = (): boolean => response.complete;
+      const body = readBody({ stream: response, whole, cut: () => response.destroy(), what, signal });
+      try {
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: { get: (name) => headerOf(response.headers, name) },
+          body: decoded(body, headerOf(response.headers, 'content-encoding'), describe(request, route)),
+        });
+      } catch (error) {
+        reject(error);
+        end();
+      }
     });
     // Stays for the life of the request: errors after the answer reach the reader through the response.
     client.on('error', (error) => {
@@ -107,7 +97,7 @@ function attempt(route: Route, request: TransportRequest, track: Track, fresh: b
       }
       const failure = failed(kindBeforeAnswer(error, connected), `${describe(request, route)}: no answer`, error);
       const stale = client.reusedSocket && !ended && kindOfHostError(error) === 'reset';
-      reject(stale ? new StaleConnection(failure) : failure);
+      reject(stale ? new Repeatable(failure, false) : failure);
     });
     // Destroyed without an error, as a closing transport does: node reports "socket hang up" only while a socket is assigned.
     client.once('close', () => {
@@ -136,89 +126,13 @@ function open(route: Route, request: TransportRequest, fresh: boolean): ClientRe
   try {
     return secure ? httpsRequest(options) : httpRequest(options);
   } catch (error) {
-    // node:http checks the method, the path's characters and the headers when the request is made.
-    throw new CapstanError(
-      'INVALID_ARGUMENT',
-      `"request" expected a method, an escaped path and headers that HTTP allows, got ${describe(request, route)}: ${messageOf(error)}`,
-      { cause: error },
-    );
+    throw notHttp(request, route, error);
   }
 }
 
-function requestPath(url: URL, { path, query }: TransportRequest): string {
-  const prefix = url.pathname.replace(/\/+$/, '');
-  const search = query === undefined ? '' : new URLSearchParams(query).toString();
-  return search === '' ? `${prefix}${path}` : `${prefix}${path}?${search}`;
-}
-
-/** The request's own headers win over the transport's, whatever their case. */
-function requestHeaders(route: Route, { headers, body }: TransportRequest): OutgoingHttpHeaders {
-  const merged: OutgoingHttpHeaders = { ...route.headers };
-  for (const [name, value] of Object.entries(headers ?? {})) merged[name.toLowerCase()] = value;
-  // node:http sends neither a length nor chunks for a DELETE with a body unless it is told the length.
-  if (body !== undefined) merged['content-length'] ??= Buffer.byteLength(body);
-  return merged;
-}
-
-function whenConnected(client: ClientRequest, socket: Socket, run: () => void): void {
-  if (client.reusedSocket) run();
+function whenConnected(socket: Socket, run: () => void): void {
+  if (isConnected(socket)) run();
   else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', run);
-}
-
-function header(response: IncomingMessage, name: string): string | null {
-  const lower = name.toLowerCase();
-  const value = Object.hasOwn(response.headers, lower) ? response.headers[lower] : undefined;
-  return Array.isArray(value) ? value.join(', ') : (value ?? null);
-}
-
-/**
- * The chunks as they come. Nothing is read from the socket while the consumer is busy and the stream's buffer (64 KiB)
- * is full, so the server feels the back-pressure.
- */
-function readBody(response: IncomingMessage, what: string, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
-  let failure: Error | undefined;
-  let ended = false;
-  let closed = false;
-  let wake = (): void => undefined;
-  // From now on and not from the first read: a connection may be lost before anybody reads.
-  response.on('error', (error) => {
-    failure = error;
-    wake();
-  });
-  response.once('end', () => {
-    ended = true;
-    wake();
-  });
-  response.once('close', () => {
-    closed = true;
-    wake();
-  });
-  response.on('readable', () => wake());
-
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      if (signal?.aborted) throw failed('aborted', what, signal.reason);
-      const chunk: Uint8Array | null = response.read();
-      if (chunk !== null) {
-        yield chunk;
-        continue;
-      }
-      // `complete` is node's own check of Content-Length and of the last chunk: an 'end' without it is a cut.
-      if (ended && response.complete) return;
-      if (failure !== undefined || ended || closed) throw failed('reset', what, failure);
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  }
-
-  const reader = chunks();
-  const leave = async (): Promise<IteratorResult<Uint8Array>> => {
-    // Before the generator is asked: one that waits for bytes would not hear it. A finished one keeps its connection.
-    if (!(ended && response.complete)) response.destroy();
-    return reader.return(undefined);
-  };
-  return { [Symbol.asyncIterator]: () => ({ next: () => reader.next(), return: leave }) };
 }
 
 /** By the stage first: ETIMEDOUT means "refused" while connecting, and a lost connection after that. */
@@ -228,24 +142,4 @@ function kindBeforeAnswer(error: Error, connected: boolean): TransportErrorKind 
   if (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return 'refused'; // TLS 1.3 rejects a client certificate after the handshake
   if (code.startsWith('HPE_')) return 'unknown'; // somebody answered, but not in HTTP
   return 'reset';
-}
-
-function aborted(request: TransportRequest, route: Route, signal: AbortSignal): TransportError {
-  return failed('aborted', describe(request, route), signal.reason);
-}
-
-export function failed(kind: TransportErrorKind, what: string, cause?: unknown): TransportError {
-  const reason = cause === undefined ? '' : `: ${messageOf(cause)}`;
-  return new TransportError(kind, `${what} (${kind})${reason}`, cause === undefined ? undefined : { cause });
-}
-
-/** Without the query: it may hold a continue token of kilobytes. */
-function describe({ method, path }: TransportRequest, { url }: Route): string {
-  return `${method} ${url.origin}${url.pathname.replace(/\/+$/, '')}${path}`;
-}
-
-/** node:net's error for several addresses of one name (localhost) is an AggregateError without a message. */
-export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
-/** `capstan/client-node`: transports over node:http and node:https, by kubeconfig or by plain URL. */
+/** `capstan/client-node`: transports over node:http2, node:https and node:http, by kubeconfig or by plain URL. */
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';
 export { type KubeConfigLike, kubeConfigTransport } from './kube-config-transport.ts';
-export type { TlsMaterial } from './pool.ts';
+export type { ConnectionOptions } from './node-transport.ts';
+export type { TlsMaterial } from './tls.ts';

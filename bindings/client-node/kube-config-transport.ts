@@ -8,9 +8,9 @@ import type { RequestOptions } from 'node:https';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { type Transport, TransportError } from '../cache/transport.ts';
 import { invalid } from '../errors.ts';
-import { messageOf } from './exchange.ts';
-import { type Destination, NodeTransport, serverURL } from './node-transport.ts';
-import { tlsMaterial } from './pool.ts';
+import { type ConnectionOptions, type Destination, NodeTransport, serverURL } from './node-transport.ts';
+import { tlsMaterial } from './tls.ts';
+import { messageOf } from './wire.ts';
 
 /** The two methods of `KubeConfig` that are used; anything that has them will do. */
 export interface KubeConfigLike {
@@ -19,11 +19,11 @@ export interface KubeConfigLike {
 }
 
 /**
- * A transport to the cluster of the kubeconfig's current context, over pooled node:https connections as in
+ * A transport to the cluster of the kubeconfig's current context, over HTTP/2 or pooled HTTP/1.1 connections as in
  * {@link httpTransport}. Supported is what `KubeConfig.applyToHTTPSOptions` supports: CA, client certificates, bearer
  * tokens, token files (read again each minute), exec plugins (run again when their credential expires), basic
  * authentication, impersonation, `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's
- * own agent is used.
+ * own agent is used, with HTTP/1.1.
  *
  * Credentials are read again for each request; requests that start while a reading is under way share it, so that many
  * informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones. A
@@ -35,7 +35,7 @@ export interface KubeConfigLike {
  * config.loadFromDefault();
  * const transport = kubeConfigTransport(config);
  */
-export function kubeConfigTransport(config: KubeConfig | KubeConfigLike): Transport {
+export function kubeConfigTransport(config: KubeConfig | KubeConfigLike, options: ConnectionOptions = {}): Transport {
   if (typeof config?.applyToHTTPSOptions !== 'function' || typeof config.getCurrentCluster !== 'function') {
     throw invalid('config', 'a KubeConfig of @kubernetes/client-node', config);
   }
@@ -47,7 +47,7 @@ export function kubeConfigTransport(config: KubeConfig | KubeConfigLike): Transp
       reading = undefined;
     });
     return reading;
-  });
+  }, options);
 }
 
 async function readDestination(config: KubeConfigLike): Promise<Destination> {

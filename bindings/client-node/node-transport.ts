@@ -1,57 +1,123 @@
 /** The transport itself: asks its source for address and credentials on every request, and owns the connections. */
-import type { ClientRequest, Agent as HttpAgent } from 'node:http';
-import type { Transport, TransportRequest, TransportResponse } from '../cache/transport.ts';
+import type { Agent as HttpAgent } from 'node:http';
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../cache/transport.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction } from '../errors.ts';
-import { exchange, failed } from './exchange.ts';
-import { ConnectionPool, type TlsMaterial } from './pool.ts';
+import { DialError } from './dial.ts';
+import { exchange } from './exchange.ts';
+import { ConnectionPool, type Connections } from './pool.ts';
+import { streamExchange } from './stream-exchange.ts';
+import { aborted, type Closable, describe, failed, type Target, type Track, withSecondTry } from './wire.ts';
+
+/** How a transport treats its connections. Times are milliseconds. */
+export interface ConnectionOptions {
+  /**
+   * `'auto'`, the default: HTTP/2 where an https server offers it (by ALPN), so that all requests and watches share a connection; else, and over plain
+   * http or through a proxy, HTTP/1.1. `false`: always HTTP/1.1. Deno's and Bun's node:http2 are not used.
+   */
+  http2?: 'auto' | false;
+  /** HTTP/2: after this long without a byte while a request or watch is open, a PING is sent. Default 30 000; 0: never. Go: http2.Transport.ReadIdleTimeout. */
+  readIdleTimeout?: number;
+  /** HTTP/2: how long the answer to a PING may take before the connection counts as lost (kind 'reset'). Default 15 000. Go: http2.Transport.PingTimeout. */
+  pingTimeout?: number;
+  /** What the two go by. The system's clock. */
+  clock?: Clock;
+}
 
 /** Address and credentials of one request. */
-export interface Destination {
-  url: URL;
-  tls: TlsMaterial;
-  /** Names in lower case. */
-  headers: Record<string, string>;
+export interface Destination extends Target {
   /** Instead of the transport's own pool, such as an agent that goes through a proxy. It is not closed by the transport. */
   agent?: HttpAgent;
 }
 
+/** Deno and Bun claim to be node, and their node:http2 is young. */
+const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;
+
 export class NodeTransport implements Transport {
   readonly #destination: () => Promise<Destination> | Destination;
-  readonly #pool = new ConnectionPool();
+  readonly #mayShare: boolean;
+  readonly #pool: ConnectionPool;
   /** Each open exchange, and how to end it. */
-  readonly #open = new Map<ClientRequest, () => void>();
+  readonly #open = new Map<Closable, () => void>();
+  readonly #track: Track = (running, end) => {
+    this.#open.set(running, end);
+    running.once('close', () => this.#open.delete(running));
+  };
   #closed = false;
 
   /** `destination` may throw a TransportError; it is asked for every request. */
-  constructor(destination: () => Promise<Destination> | Destination) {
+  constructor(destination: () => Promise<Destination> | Destination, options: ConnectionOptions = {}) {
     requireFunction('destination', destination);
+    const { http2 = 'auto', readIdleTimeout = 30_000, pingTimeout = 15_000, clock = systemClock } = options;
+    if (http2 !== 'auto' && http2 !== false) throw invalid('options.http2', '"auto" or false', http2);
+    requireTime('options.readIdleTimeout', readIdleTimeout, readIdleTimeout >= 0);
+    requireTime('options.pingTimeout', pingTimeout, pingTimeout > 0);
     this.#destination = destination;
+    this.#mayShare = http2 === 'auto' && IS_NODE;
+    this.#pool = new ConnectionPool({ clock, readIdleTimeout, pingTimeout });
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
     requireRequest(request);
     const { signal } = request;
     if (signal?.aborted) throw failed('aborted', `${request.method} ${request.path}`, signal.reason);
-    const { url, tls, headers, agent } = await unlessAborted(this.#destination(), request);
-    if (this.#closed) throw failed('refused', `${request.method} ${request.path}: the transport is closed`);
-    const route = { url, tls, headers, agent: agent ?? this.#pool.agent(url.protocol === 'https:', tls) };
-    return exchange(route, request, (client, end) => {
-      this.#open.set(client, end);
-      client.once('close', () => this.#open.delete(client));
-    });
+    const destination = await unlessAborted(this.#destination(), request);
+    const { url, tls, agent } = destination;
+    this.#requireOpen(request);
+    if (agent !== undefined) {
+      return withSecondTry(request, (fresh) => exchange({ ...destination, agent }, request, this.#track, fresh));
+    }
+    // Once for both tries: another request may bring other credentials in between.
+    const connections = this.#pool.for(url, tls);
+    try {
+      return await withSecondTry(request, (fresh) => this.#send(connections, destination, request, fresh));
+    } catch (error) {
+      if (error instanceof TransportError && error.kind !== 'aborted') connections.forgetProtocol();
+      throw error;
+    }
+  }
+
+  async #send(
+    connections: Connections,
+    destination: Destination,
+    request: TransportRequest,
+    fresh: boolean,
+  ): Promise<TransportResponse> {
+    this.#requireOpen(request);
+    if (this.#mayShare && destination.url.protocol === 'https:') {
+      const session = await connections.session(request.signal, fresh).catch((error: unknown) => {
+        if (!(error instanceof DialError)) throw error;
+        throw failed(error.kind, `${describe(request, destination)}: no answer`, error.cause ?? error);
+      });
+      if (request.signal?.aborted) {
+        session?.release();
+        throw aborted(request, destination, request.signal);
+      }
+      if (session !== undefined) return streamExchange(session, destination, request, this.#track);
+      this.#requireOpen(request);
+    }
+    return exchange({ ...destination, agent: connections.agent }, request, this.#track, fresh);
   }
 
   /** Ends every open exchange (its reader gets kind 'reset') and the pool; later requests fail with kind 'refused'. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#pool.close();
-    const ending = [...this.#open].map(([client, end]) => {
-      const closed = new Promise((resolve) => client.once('close', resolve));
+    const ending = [...this.#open].map(([running, end]) => {
+      const closed = new Promise<void>((resolve) => running.once('close', resolve));
       end();
       return closed;
     });
+    this.#pool.close();
     await Promise.all(ending);
   }
+
+  #requireOpen(request: TransportRequest): void {
+    if (this.#closed) throw failed('refused', `${request.method} ${request.path}: the transport is closed`);
+  }
+}
+
+function requireTime(name: string, ms: unknown, inRange: boolean): void {
+  if (typeof ms !== 'number' || !inRange) throw invalid(name, 'a number of milliseconds', ms);
 }
 
 function requireRequest(request: TransportRequest): void {

@@ -1,87 +1,167 @@
 /**
- * The connections of one transport: a keep-alive agent of its own, made anew when the TLS material changes, so that a
- * rotated certificate or CA never speaks through a connection (or a TLS session) that the old one opened. Requests that
- * run on the old agent finish there; its idle sockets are closed at once.
+ * The connections of one transport: HTTP/2 sessions that requests share, or a keep-alive agent of HTTP/1.1, whichever the server chose. Made anew
+ * when the server's address or the TLS material changes, so that a rotated certificate or CA never speaks through a connection (or a TLS session) that the
+ * old one opened. Requests that run on the old connections finish there; the idle ones are closed at once.
  */
 import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
-
-/** What node:tls needs to know of a server and of us. PEM text or bytes, as node:tls takes them. */
-export type TlsMaterial = Pick<
-  RequestOptions,
-  'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
->;
-
-const TLS_FIELDS: readonly (keyof TlsMaterial)[] = [
-  'ca',
-  'cert',
-  'key',
-  'pfx',
-  'passphrase',
-  'servername',
-  'rejectUnauthorized',
-];
-
-/**
- * The kernel probes a silent connection after this long, and gives it up after ten probes a second apart (libuv's
- * TCP_KEEPCNT and TCP_KEEPINTVL): a half-open watch fails after 40 s with ETIMEDOUT, a healthy quiet one never does.
- */
-const KEEP_ALIVE_DELAY = 30_000;
+import { Agent as HttpsAgent } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { Dial, DialError } from './dial.ts';
+import type { Health, Session } from './session.ts';
+import { KEEP_ALIVE_DELAY } from './socket.ts';
+import { sameMaterial, type TlsMaterial } from './tls.ts';
 
 /**
  * An idle connection is closed after this long, before load balancers and API servers silently forget it
  * (Go's http.DefaultTransport: IdleConnTimeout). It never applies to a connection in use: see `timeout: 0` in exchange.ts.
  */
 const IDLE_TIMEOUT = 90_000;
+const AGENT_OPTIONS = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_DELAY, timeout: IDLE_TIMEOUT };
 
 export class ConnectionPool {
-  #agent: HttpAgent | undefined;
-  #secure = false;
-  #material: TlsMaterial = {};
+  readonly #health: Health;
+  #connections: Connections | undefined;
 
-  /** The agent for this material: the same one as long as the material has the same content. */
-  agent(secure: boolean, material: TlsMaterial): HttpAgent {
-    if (this.#agent !== undefined && this.#secure === secure && sameMaterial(this.#material, material))
-      return this.#agent;
-    this.close();
-    const options = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_DELAY, timeout: IDLE_TIMEOUT };
-    this.#agent = secure ? new HttpsAgent({ ...options, ...material }) : new HttpAgent(options);
-    this.#secure = secure;
+  constructor(health: Health) {
+    this.#health = health;
+  }
+
+  /** The connections for this material: the same as long as server and material are. */
+  for(url: URL, material: TlsMaterial): Connections {
+    if (this.#connections?.serves(url, material)) return this.#connections;
+    this.#connections?.retire();
+    this.#connections = new Connections(url, material, this.#health);
+    return this.#connections;
+  }
+
+  /** Closes what is idle and what is not yet there, and the rest as its requests end. */
+  close(): void {
+    this.#connections?.close();
+    this.#connections = undefined;
+  }
+}
+
+/** To one server, with one TLS material. */
+export class Connections {
+  readonly #url: URL;
+  readonly #material: TlsMaterial;
+  readonly #health: Health;
+  readonly #agent: HttpAgent;
+  /** Sockets that turned out to speak HTTP/1.1, for the agent's next connections. */
+  readonly #dialed: TLSSocket[] = [];
+  readonly #sessions = new Set<Session>();
+  #dial: Dial | undefined;
+  /** The server chose HTTP/1.1. Asked anew after a failure to connect: it may be another server by then. */
+  #plain = false;
+  #retired = false;
+
+  constructor(url: URL, material: TlsMaterial, health: Health) {
+    this.#url = url;
     this.#material = { ...material };
+    this.#health = health;
+    this.#agent =
+      url.protocol === 'https:'
+        ? new DialedAgent({ ...AGENT_OPTIONS, ...material }, this.#dialed)
+        : new HttpAgent(AGENT_OPTIONS);
+  }
+
+  serves(url: URL, material: TlsMaterial): boolean {
+    return this.#url.origin === url.origin && sameMaterial(this.#material, material);
+  }
+
+  /** Of HTTP/1.1. */
+  get agent(): HttpAgent {
     return this.#agent;
   }
 
-  /** Closes the idle connections, and each of the others as soon as its request ends. */
+  /**
+   * A session with a place reserved on it, opened if need be; undefined where the server speaks HTTP/1.1 alone, and when the signal fires.
+   * Rejects with {@link DialError}.
+   *
+   * @param fresh not one that has been used before
+   */
+  async session(signal: AbortSignal | undefined, fresh: boolean): Promise<Session | undefined> {
+    if (this.#plain) return undefined;
+    for (let mayReuse = !fresh; ; mayReuse = true) {
+      for (const session of this.#sessions) {
+        if (!session.usable) this.#sessions.delete(session);
+        else if (mayReuse && session.reserve()) return session;
+      }
+      const dial = this.#dialOnce();
+      const dialed = await dial.wait(signal);
+      if (dialed === undefined || 'socket' in dialed) return undefined;
+      const { session } = dialed;
+      if (session.reserve()) {
+        if (this.#retired) session.retire();
+        return session;
+      }
+      if (session.limit === 0) throw new DialError('refused', 'the server allows no HTTP/2 streams', undefined);
+      if (!session.usable) throw new DialError('refused', 'the server closed the connection at once', undefined);
+      // Full with those who waited beside us.
+    }
+  }
+
+  /** What is known of the server may be wrong: it could not be reached in the way it was reached before. */
+  forgetProtocol(): void {
+    this.#plain = false;
+  }
+
+  /** Takes no connection away from those who have one or wait for one. */
+  retire(): void {
+    this.#retired = true;
+    for (const session of this.#sessions) session.retire();
+    this.#sessions.clear();
+    // `agent.destroy()` would cut running requests too; with no room for free sockets each closes when its request ends.
+    this.#agent.maxFreeSockets = 0;
+    for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    for (const socket of this.#dialed.splice(0)) socket.destroy();
+  }
+
   close(): void {
-    if (this.#agent !== undefined) retire(this.#agent);
-    this.#agent = undefined;
+    this.#dial?.abandon(new Error('the transport is closed'));
+    this.retire();
+  }
+
+  #dialOnce(): Dial {
+    if (this.#dial !== undefined) return this.#dial;
+    const dial = new Dial(this.#url, this.#material, this.#health);
+    this.#dial = dial;
+    const over = (): void => {
+      if (this.#dial === dial) this.#dial = undefined;
+    };
+    dial.result.then((dialed) => {
+      over();
+      if ('session' in dialed) {
+        if (!this.#retired) this.#sessions.add(dialed.session);
+        return;
+      }
+      this.#plain = true;
+      const { socket } = dialed;
+      this.#dialed.push(socket);
+      socket.unref();
+      socket.once('close', () => {
+        const at = this.#dialed.indexOf(socket);
+        if (at >= 0) this.#dialed.splice(at, 1);
+      });
+    }, over);
+    return dial;
   }
 }
 
-/** `agent.destroy()` would cut running requests too; with no room for free sockets each closes when its request ends. */
-function retire(agent: HttpAgent): void {
-  agent.maxFreeSockets = 0;
-  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
-}
+/** An agent whose next connections may be there already. */
+class DialedAgent extends HttpsAgent {
+  readonly #dialed: TLSSocket[];
 
-/**
- * The TLS fields of `options` that are set. A field that is present with the value undefined would replace node:tls's
- * own default, such as the environment's for `rejectUnauthorized`.
- */
-export function tlsMaterial(options: TlsMaterial): TlsMaterial {
-  return Object.fromEntries(
-    TLS_FIELDS.filter((field) => options[field] !== undefined).map((field) => [field, options[field]]),
-  );
-}
+  constructor(options: ConstructorParameters<typeof HttpsAgent>[0], dialed: TLSSocket[]) {
+    super(options);
+    this.#dialed = dialed;
+  }
 
-/** By content: a KubeConfig reads files anew each time and hands out a new buffer with the same bytes. */
-export function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {
-  return TLS_FIELDS.every((field) => sameValue(a[field], b[field]));
-}
-
-function sameValue(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, i) => sameValue(one, b[i]));
-  return false;
+  override createConnection(...args: Parameters<HttpsAgent['createConnection']>): Duplex | null | undefined {
+    const socket = this.#dialed.pop();
+    if (socket === undefined) return super.createConnection(...args);
+    socket.ref();
+    return socket;
+  }
 }

@@ -6,9 +6,10 @@
  * good only by success, by a terminal error or by the end of the controller. controller-runtime:
  * pkg/internal/controller/controller.go.
  */
+
+import type { Registration, ResourceEventHandler } from '../cache/handler.ts';
 import { SharedIndexInformer } from '../cache/informer.ts';
 import { ListWatch } from '../cache/list-watch.ts';
-import type { Registration, ResourceEventHandler } from '../cache/processor.ts';
 import type { Resource } from '../cache/resource.ts';
 import type { Transport } from '../cache/transport.ts';
 import { TimeSlice } from '../cache/wait.ts';

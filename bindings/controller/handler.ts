@@ -6,8 +6,9 @@
  * {@link LowPriority}, so that a controller that starts or resyncs still answers to what happens meanwhile.
  * controller-runtime: pkg/handler/enqueue.go, pkg/handler/eventhandler.go, pkg/handler/enqueue_owner.go, pkg/internal/source/event_handler.go.
  */
+
+import type { ResourceEventHandler } from '../cache/handler.ts';
 import { DeletedFinalStateUnknown, type KubeObject, splitMetaNamespaceKey } from '../cache/keys.ts';
-import type { ResourceEventHandler } from '../cache/processor.ts';
 import type { Resource } from '../cache/resource.ts';
 import { CapstanError, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';

@@ -1,10 +1,12 @@
 /**
- * Label and field selectors, parsed by the grammar of apimachinery (pkg/labels/selector.go, pkg/fields/selector.go) with
- * its messages, and compiled to one function per selector: a watch calls it twice for every event.
+ * Label and field selectors of a request, parsed by the grammar of apimachinery (pkg/labels/selector.go,
+ * pkg/fields/selector.go) with its messages, and compiled to one function per selector: a watch calls it twice for every
+ * event.
  */
+import { CapstanError } from '../errors.ts';
+import { parseLabelSelector as compileLabelSelector } from '../selectors.ts';
 import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
-import { labelValue, qualifiedName } from './registry/names.ts';
 import { metadataOf } from './registry/store.ts';
 import { badRequest } from './status.ts';
 
@@ -19,207 +21,15 @@ export function parseSelectors(kind: Kind, labels: string | null, fields: string
   return (object) => byLabel(object) && byField(object);
 }
 
-type Labels = JsonObject;
-type Requirement = (labels: Labels) => boolean;
-
-/** `a in (x,y),!b,c!=d`: every requirement has to hold. */
+/** As `bindings/selectors.ts` reads it, and what it refuses as a 400. */
 export function parseLabelSelector(selector: string): Predicate | undefined {
-  const requirements = new LabelParser(selector).parse();
-  if (requirements.length === 0) return undefined;
-  return (object) => {
-    const labels = objectAt(metadataOf(object), 'labels');
-    return requirements.every((requirement) => requirement(labels));
-  };
-}
-
-type TokenKind =
-  | 'identifier'
-  | 'in'
-  | 'notin'
-  | 'end'
-  | 'error'
-  | '!'
-  | '('
-  | ')'
-  | ','
-  | '='
-  | '=='
-  | '!='
-  | '<'
-  | '>';
-interface Token {
-  kind: TokenKind;
-  text: string;
-}
-
-const SYMBOLS: readonly string[] = ['!', '(', ')', ',', '=', '==', '!=', '<', '>'];
-const isSymbol = (character: string): boolean => '=!(),><'.includes(character);
-const isBlank = (character: string): boolean => ' \t\r\n'.includes(character);
-
-function tokenize(text: string): Token[] {
-  const tokens: Token[] = [];
-  let at = 0;
-  while (at < text.length) {
-    const character = text.charAt(at);
-    if (isBlank(character)) {
-      at++;
-    } else if (isSymbol(character)) {
-      const two = text.slice(at, at + 2);
-      const symbol = SYMBOLS.includes(two) ? two : character;
-      tokens.push({ kind: symbol as TokenKind, text: symbol });
-      at += symbol.length;
-    } else {
-      let end = at;
-      while (end < text.length && !isSymbol(text.charAt(end)) && !isBlank(text.charAt(end))) end++;
-      const word = text.slice(at, end);
-      tokens.push({ kind: word === 'in' || word === 'notin' ? word : 'identifier', text: word });
-      at = end;
-    }
+  let matches: ReturnType<typeof compileLabelSelector>;
+  try {
+    matches = compileLabelSelector(selector);
+  } catch (error) {
+    throw error instanceof CapstanError ? badRequest(error.message) : error;
   }
-  tokens.push({ kind: 'end', text: '' });
-  return tokens;
-}
-
-class LabelParser {
-  readonly #tokens: Token[];
-  #at = 0;
-
-  constructor(selector: string) {
-    this.#tokens = tokenize(selector);
-  }
-
-  parse(): Requirement[] {
-    const requirements: Requirement[] = [];
-    for (;;) {
-      const next = this.#peek();
-      if (next.kind === 'end') return requirements;
-      if (next.kind !== 'identifier' && next.kind !== '!') {
-        throw badRequest(`found '${next.text}', expected: !, identifier, or 'end of string'`);
-      }
-      requirements.push(this.#requirement());
-      const after = this.#take();
-      if (after.kind === 'end') return requirements;
-      if (after.kind !== ',') throw badRequest(`found '${after.text}', expected: ',' or 'end of string'`);
-      const following = this.#peek();
-      if (following.kind !== 'identifier' && following.kind !== '!') {
-        throw badRequest(`found '${following.text}', expected: identifier after ','`);
-      }
-    }
-  }
-
-  /** `in` and `notin` are words like any other, except where an operator is expected. */
-  #peek(): Token {
-    const token = this.#tokens[this.#at] ?? { kind: 'end', text: '' };
-    return token.kind === 'in' || token.kind === 'notin' ? { kind: 'identifier', text: token.text } : token;
-  }
-
-  #take(): Token {
-    const token = this.#peek();
-    this.#at++;
-    return token;
-  }
-
-  #requirement(): Requirement {
-    let first = this.#take();
-    const negated = first.kind === '!';
-    if (negated) first = this.#take();
-    const key = first.text;
-    if (first.kind !== 'identifier') throw this.#fail(`found '${key}', expected: identifier`);
-    const wrong = qualifiedName(key);
-    if (wrong.length > 0) throw this.#fail(`<nil>: Invalid value: ${JSON.stringify(key)}: ${wrong.join('; ')}`);
-    if (negated) return (labels) => !Object.hasOwn(labels, key);
-    const next = this.#peek();
-    if (next.kind === 'end' || next.kind === ',') return (labels) => Object.hasOwn(labels, key);
-    return this.#operation(key);
-  }
-
-  #operation(key: string): Requirement {
-    const operator = this.#tokens[this.#at] ?? { kind: 'end', text: '' };
-    this.#at++;
-    switch (operator.kind) {
-      case 'in':
-      case 'notin': {
-        const values = this.#validated(key, this.#values());
-        return operator.kind === 'in' ? has(key, values) : (labels) => !has(key, values)(labels);
-      }
-      case '=':
-      case '==':
-        return has(key, this.#validated(key, [this.#exactValue()]));
-      case '!=': {
-        const equal = has(key, this.#validated(key, [this.#exactValue()]));
-        return (labels) => !equal(labels);
-      }
-      case '<':
-      case '>': {
-        const text = this.#exactValue();
-        if (!/^[+-]?\d+$/.test(text)) {
-          const why = "for 'Gt', 'Lt' operators, the value must be an integer";
-          throw this.#fail(`values[0]: Invalid value: ${JSON.stringify(text)}: ${why}`);
-        }
-        const limit = BigInt(text);
-        return (labels) => {
-          const value = labels[key];
-          if (typeof value !== 'string' || !/^[+-]?\d+$/.test(value)) return false;
-          return operator.kind === '>' ? BigInt(value) > limit : BigInt(value) < limit;
-        };
-      }
-      default:
-        throw this.#fail(`found '${operator.text}', expected: in, notin, =, ==, !=, gt, lt`);
-    }
-  }
-
-  #exactValue(): string {
-    const next = this.#peek();
-    if (next.kind === 'end' || next.kind === ',') return '';
-    const token = this.#take();
-    if (token.kind !== 'identifier') throw this.#fail(`found '${token.text}', expected: identifier`);
-    return token.text;
-  }
-
-  /** `(a,b)`; an empty value counts: `()`, `(,a)`, `(a,)`. */
-  #values(): string[] {
-    const open = this.#take();
-    if (open.kind !== '(') throw this.#fail(`found '${open.text}' expected: '('`);
-    const values = new Set<string>();
-    let value: string | undefined;
-    for (;;) {
-      const token = this.#take();
-      if (token.kind === 'identifier' && value === undefined) {
-        value = token.text;
-      } else if (token.kind === ',') {
-        values.add(value ?? '');
-        value = undefined;
-      } else if (token.kind === ')') {
-        values.add(value ?? '');
-        return [...values].sort();
-      } else {
-        const expected =
-          value !== undefined ? "',' or ')'" : values.size > 0 ? "',', or identifier" : "',', ')' or identifier";
-        throw this.#fail(`found '${token.text}', expected: ${expected}`);
-      }
-    }
-  }
-
-  #validated(key: string, values: string[]): string[] {
-    for (const [at, value] of values.entries()) {
-      const wrong = labelValue(value);
-      if (wrong.length > 0) {
-        throw this.#fail(`values[${at}][${key}]: Invalid value: ${JSON.stringify(value)}: ${wrong.join('; ')}`);
-      }
-    }
-    return values;
-  }
-
-  #fail(why: string): Error {
-    return badRequest(`unable to parse requirement: ${why}`);
-  }
-}
-
-function has(key: string, values: readonly string[]): Requirement {
-  return (labels) => {
-    const value = labels[key];
-    return typeof value === 'string' && Object.hasOwn(labels, key) && values.includes(value);
-  };
+  return matches && ((object) => matches(objectAt(metadataOf(object), 'labels')));
 }
 
 /** The fields beyond name and namespace that built-in kinds can be selected by: pkg/registry/<group>/<kind>/strategy.go. */

@@ -4,6 +4,7 @@
  * are read when text() is called. Queues of one name are added up.
  */
 import { invalid } from '../errors.ts';
+import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
 import {
   DURATION_BUCKETS,
   type Histogram,
@@ -15,11 +16,6 @@ import {
 } from './metrics.ts';
 
 type Flavor = 'client-go' | 'controller-runtime';
-
-interface Counts {
-  sum: number;
-  counts: number[];
-}
 
 /** Figures that somebody else than our queues reports through the MetricsProvider methods; those that were asked for exist. */
 class ManualSource implements QueueSource {
@@ -41,12 +37,12 @@ class ManualSource implements QueueSource {
   longestSeconds = (): number | undefined => this.values.longest;
 
   queue(): Counts {
-    this.#queue ??= emptyCounts();
+    this.#queue ??= emptyCounts(DURATION_BUCKETS);
     return this.#queue;
   }
 
   work(): Counts {
-    this.#work ??= emptyCounts();
+    this.#work ??= emptyCounts(DURATION_BUCKETS);
     return this.#work;
   }
 
@@ -64,15 +60,6 @@ class ManualSource implements QueueSource {
       this.values[figure] = value;
     };
   }
-}
-
-const emptyCounts = (): Counts => ({ sum: 0, counts: new Array<number>(DURATION_BUCKETS.length + 1).fill(0) });
-
-function observeIn(histogram: { sum: number; counts: number[] }, value: number): void {
-  histogram.sum += value;
-  const bucket = DURATION_BUCKETS.findIndex((bound) => value <= bound);
-  const at = bucket < 0 ? DURATION_BUCKETS.length : bucket;
-  histogram.counts[at] = (histogram.counts[at] as number) + 1;
 }
 
 /**
@@ -129,7 +116,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       fold = add,
     ): void =>
       metric(type, name, help, value, (values, labels) =>
-        lines.push(`workqueue_${name}{${labels}} ${show(values.reduce(fold, 0))}`),
+        lines.push(`workqueue_${name}{${labels}} ${showNumber(values.reduce(fold, 0))}`),
       );
     const histogram = (name: string, help: string, value: (source: QueueSource) => Histogram | undefined): void =>
       metric('histogram', name, help, value, (values, labels) => lines.push(...this.#histogram(name, labels, values)));
@@ -144,7 +131,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
         const series = new Map<string, number>();
         for (const [label, figure] of values.flat()) series.set(label, fold(series.get(label) ?? 0, figure));
         for (const [label, figure] of series)
-          lines.push(`workqueue_${name}{${labels},priority="${label}"} ${show(figure)}`);
+          lines.push(`workqueue_${name}{${labels},priority="${label}"} ${showNumber(figure)}`);
       });
 
     number('counter', 'adds_total', 'Total number of adds handled by workqueue', (s) => s.adds());
@@ -205,12 +192,12 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
 
   newLatencyMetric(name: string): { observe(value: number): void } {
     const counts = this.#of(name).queue();
-    return { observe: (value) => observeIn(counts, value) };
+    return { observe: (value) => observeIn(DURATION_BUCKETS, counts, value) };
   }
 
   newWorkDurationMetric(name: string): { observe(value: number): void } {
     const counts = this.#of(name).work();
-    return { observe: (value) => observeIn(counts, value) };
+    return { observe: (value) => observeIn(DURATION_BUCKETS, counts, value) };
   }
 
   newUnfinishedWorkSecondsMetric(name: string): { set(value: number): void } {
@@ -258,13 +245,13 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     let below = 0;
     const lines = bounds.map((bound, i) => {
       below += count(i);
-      return `workqueue_${name}_bucket{${labels},le="${show(bound)}"} ${below}`;
+      return `workqueue_${name}_bucket{${labels},le="${showNumber(bound)}"} ${below}`;
     });
     for (let i = bounds.length; i <= DURATION_BUCKETS.length; i++) below += count(i);
     return [
       ...lines,
       `workqueue_${name}_bucket{${labels},le="+Inf"} ${below}`,
-      `workqueue_${name}_sum{${labels}} ${show(values.reduce((total, value) => total + value.sum, 0))}`,
+      `workqueue_${name}_sum{${labels}} ${showNumber(values.reduce((total, value) => total + value.sum, 0))}`,
       `workqueue_${name}_count{${labels}} ${below}`,
     ];
   }
@@ -293,15 +280,4 @@ const MOST_PRIORITIES = 25;
 
 function priorityLabel({ priority }: LevelFigures, levels: number): string {
   return levels > MOST_PRIORITIES ? 'exceeded_cardinality_limit' : String(priority);
-}
-
-/** As Go prints floats: two digits of exponent at least, `1e-08`. */
-function show(value: number): string {
-  if (value === Number.POSITIVE_INFINITY) return '+Inf';
-  if (value !== 0 && Math.abs(value) < 1e-4) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
-  return String(value);
-}
-
-function escapeLabel(label: string): string {
-  return label.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));
 }

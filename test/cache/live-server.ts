@@ -122,20 +122,31 @@ export class LiveServer implements Transport {
     this.requests.push(request);
     const intercepted = await this.intercept?.(request, this.requests.length);
     if (intercepted !== undefined) return intercepted;
-    if (request.query?.watch !== 'true') return answer(200, this.listBody());
+    if (request.query?.watch !== 'true') return answer(200, this.listBody(request.headers?.accept));
     const stream = new Stream();
     this.watches.add(stream);
+    if (request.query.sendInitialEvents === 'true') {
+      for (const object of this.#objects.values()) stream.send(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+      stream.send(this.initialEventsEnd());
+    }
     return { status: 200, headers: new Headers(), body: stream.body(request.signal) };
   }
 
-  listBody(): string {
+  listBody(accept = ''): string {
     const items = [...this.#objects.values()];
     return JSON.stringify({
-      kind: 'ConfigMapList',
-      apiVersion: 'v1',
+      ...(accept.includes('as=PartialObjectMetadataList')
+        ? { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' }
+        : { kind: 'ConfigMapList', apiVersion: 'v1' }),
       metadata: { resourceVersion: String(this.#version) },
       items,
     });
+  }
+
+  /** The frame that ends the initial events of a streamed list. */
+  initialEventsEnd(value = 'true'): string {
+    const metadata = { resourceVersion: String(this.#version), annotations: { 'k8s.io/initial-events-end': value } };
+    return `${JSON.stringify({ type: 'BOOKMARK', object: { kind: 'ConfigMap', apiVersion: 'v1', metadata } })}\n`;
   }
 
   #broadcast(type: string, object: ConfigMap): void {

@@ -152,11 +152,9 @@ describe('an indexer', () => {
       item('a', { node: 'two', labels: ['y'], rv: '2' }),
       item('b', { node: 'two', labels: ['y'] }),
     ]) {
-      const set = IndexMap.prototype.set;
-      let calls = 0;
-      const spy = vi.spyOn(IndexMap.prototype, 'set').mockImplementation(function (this: IndexMap, slot, values) {
-        if (++calls === 2) throw new CapstanError('OUT_OF_MEMORY', 'as if');
-        set.call(this, slot, values);
+      const spy = vi.spyOn(IndexMap.prototype, 'setOne').mockImplementation(function (this: IndexMap, slot, value) {
+        if (value === 'y') throw new CapstanError('OUT_OF_MEMORY', 'as if');
+        this.set(slot, [value]);
       });
       expect(() => indexer.add(change)).toThrow(withCode('OUT_OF_MEMORY'));
       spy.mockRestore();
@@ -166,6 +164,59 @@ describe('an indexer', () => {
       expect(indexer.indexKeys('node', 'one')).toEqual(['ns/a']);
       expect(indexer.indexKeys('labels', 'x')).toEqual(['ns/a']);
       expect(indexer.lastStoreSyncResourceVersion()).toBe('1');
+    }
+  });
+
+  test('is left as it was when memory ends in the middle of a list', () => {
+    const indexer = new Indexer<Item>(undefined, { node: 'node', labels: (object) => object.labels });
+    const before = [item('a', { node: 'one', labels: ['x'] }), item('b', { node: 'one', labels: ['x', 'y'] })];
+    indexer.replace(before, '5');
+    const list = [item('b', { node: 'two', rv: '6' }), item('c', { node: 'three', rv: '7' }), item('d', { rv: '8' })];
+    for (const last of ['two', 'three']) {
+      const spy = vi.spyOn(IndexMap.prototype, 'setOne').mockImplementation(function (this: IndexMap, slot, value) {
+        if (value === last) throw new CapstanError('OUT_OF_MEMORY', 'as if');
+        this.set(slot, [value]);
+      });
+      expect(() => indexer.replace(list, '9')).toThrow(withCode('OUT_OF_MEMORY'));
+      spy.mockRestore();
+      expect(new Set(indexer.list())).toEqual(new Set(before));
+      expect(indexer.indexKeys('node', 'one')).toEqual(['ns/a', 'ns/b']);
+      expect(indexer.indexKeys('labels', 'y')).toEqual(['ns/b']);
+      expect(indexer.listIndexFuncValues('node')).toEqual(['one']);
+      expect(indexer.listKeys().sort()).toEqual(['ns/a', 'ns/b']);
+      expect(indexer.lastStoreSyncResourceVersion()).toBe('5');
+    }
+    indexer.replace(list, '9');
+    expect(new Set(indexer.list())).toEqual(new Set(list));
+  });
+
+  test('finds objects by their keys in any order, while keys come and go', () => {
+    const indexer = new Indexer<Item>();
+    const model = new Map<string, Item>();
+    const seed = testSeed();
+    const random = new Random(seed);
+    for (let round = 0; round < 200; round++) {
+      for (let i = 0; i < 20; i++) {
+        const object = item(`item-${random.int(60)}`, { rv: String(round) });
+        const key = `ns/${object.metadata.name}`;
+        if (random.chance(0.6)) {
+          indexer.add(object);
+          model.set(key, object);
+        } else {
+          indexer.delete(object);
+          model.delete(key);
+        }
+      }
+      const keys = random.chance(0.5)
+        ? indexer.listKeys()
+        : Array.from({ length: 30 }, () => `ns/item-${random.int(60)}`);
+      for (const key of keys) {
+        expect(indexer.getByKey(key), `seed ${seed}`).toBe(model.get(key));
+        if (random.chance(0.05)) {
+          indexer.delete(item(key.slice(3)));
+          model.delete(key);
+        }
+      }
     }
   });
 

@@ -146,7 +146,7 @@ describe('fetchTransport', () => {
       response.end(JSON.stringify({ kind: 'PodList', metadata: { resourceVersion: '5' }, items: [pod('a', '5')] }));
     });
     const Pods = defineResource<object>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
-    const informer = new SharedIndexInformer(new ListWatch(fetchTransport(url), Pods));
+    const informer = new SharedIndexInformer(new ListWatch(fetchTransport(url), Pods), { watchList: false });
     const events = informer.events()[Symbol.asyncIterator]();
     const running = informer.run();
     expect(await waitForCacheSync({}, informer)).toBe(true);

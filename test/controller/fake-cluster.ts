@@ -24,7 +24,7 @@ interface Watch {
 
 export class FakeCluster implements Transport {
   readonly requests: TransportRequest[] = [];
-  /** Plural → lists of it do not answer before the promise has settled. */
+  /** Plural → lists of it, streamed ones too, do not answer before the promise has settled. */
   readonly holdLists = new Map<string, Promise<void>>();
   readonly #objects = new Map<string, Map<string, TestObject>>();
   readonly #watches = new Set<Watch>();
@@ -62,9 +62,15 @@ export class FakeCluster implements Transport {
     this.requests.push(request);
     const { path, query, signal } = request;
     const [, namespace, plural = ''] = /^\/apis?\/.*?v1(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(path) ?? [];
-    if (query?.watch === 'true') return this.#watch(plural, namespace, signal);
+    const streams = query?.sendInitialEvents === 'true';
+    if (query?.watch === 'true' && !streams) return this.#watch(plural, namespace, signal, []);
     await this.holdLists.get(plural);
     const items = [...this.#of(plural).values()].filter((one) => !namespace || one.metadata.namespace === namespace);
+    if (streams) {
+      const annotations = { 'k8s.io/initial-events-end': 'true' };
+      const end = { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(this.#version), annotations } } };
+      return this.#watch(plural, namespace, signal, [...items.map((object) => ({ type: 'ADDED', object })), end]);
+    }
     const list = { kind: 'List', metadata: { resourceVersion: String(this.#version) }, items };
     return answer(
       (async function* () {
@@ -73,8 +79,13 @@ export class FakeCluster implements Transport {
     );
   }
 
-  #watch(plural: string, namespace: string | undefined, signal: AbortSignal | undefined): TransportResponse {
-    const waiting: Uint8Array[] = [];
+  #watch(
+    plural: string,
+    namespace: string | undefined,
+    signal: AbortSignal | undefined,
+    first: object[],
+  ): TransportResponse {
+    const waiting = first.length === 0 ? [] : [encode(...first)];
     let wake = (): void => undefined;
     const watch: Watch = {
       plural,
@@ -129,4 +140,5 @@ function answer(body: AsyncIterable<Uint8Array>): TransportResponse {
   return { status: 200, headers: { get: () => null }, body };
 }
 
-const encode = (value: object): Uint8Array => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+const encode = (...values: object[]): Uint8Array =>
+  new TextEncoder().encode(values.map((value) => `${JSON.stringify(value)}\n`).join(''));

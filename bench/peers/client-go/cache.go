@@ -60,6 +60,12 @@ func indexerWorkloads(sizes []int) {
 				s.GetByKey(keys[i%n])
 			}
 		})
+		// Not in the order in which they lie in memory.
+		report("indexer-get-random", n, 1_000_000, func() {
+			for i := 0; i < 1_000_000; i++ {
+				s.GetByKey(keys[i*61_837%n])
+			}
+		})
 	}
 }
 

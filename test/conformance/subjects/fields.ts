@@ -17,6 +17,12 @@ export function number(step: Step, field: string): number {
   return value;
 }
 
+export function flag(step: Step, field: string): boolean {
+  const value = step[field];
+  if (typeof value !== 'boolean') throw wrong(step, field, 'a boolean');
+  return value;
+}
+
 export function texts(step: Step, field: string): string[] {
   const value = step[field];
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string')) throw wrong(step, field, 'strings');

@@ -1,6 +1,7 @@
 /** The subjects that are covered, by the name in a file's first line. A file of another subject is listed, not replayed. */
 import type { Subject } from '../runner.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
+import { deltafifo, realfifo } from './fifos.ts';
 import { keys } from './keys.ts';
 import { ratelimiters } from './limiters.ts';
 import { priorityqueue } from './priorityqueue.ts';
@@ -10,10 +11,12 @@ import { workqueueBlocking } from './workqueue-blocking.ts';
 
 export const subjects: ReadonlyMap<string, Subject> = new Map([
   ['delayingqueue', delayingqueue],
+  ['deltafifo', deltafifo],
   ['keys', keys],
   ['priorityqueue', priorityqueue],
   ['ratelimiters', ratelimiters],
   ['ratelimitingqueue', ratelimitingqueue],
+  ['realfifo', realfifo],
   ['store', store],
   ['workqueue', workqueue],
   ['workqueue-blocking', workqueueBlocking],

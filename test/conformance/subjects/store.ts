@@ -1,35 +1,8 @@
 /** store: an Indexer with hostile names, several indices and tombstones. */
-import { DeletedFinalStateUnknown, Indexer, type IndexFunc, metaNamespaceKeyFunc } from 'capstan/cache';
+import { DeletedFinalStateUnknown, Indexer, type IndexFunc } from 'capstan/cache';
 import type { Observed, Step, Subject, Trace } from '../runner.ts';
 import { text, texts, unknownOp } from './fields.ts';
-
-interface Recorded {
-  readonly ns: string;
-  readonly name: string;
-  readonly rv: string;
-  readonly node: string;
-  readonly labels: readonly string[];
-}
-
-interface Item {
-  readonly metadata: { readonly namespace: string; readonly name: string; readonly resourceVersion: string };
-  readonly node: string;
-  readonly labels: readonly string[];
-}
-
-const toItem = ({ ns, name, rv, node, labels }: Recorded): Item => ({
-  metadata: { namespace: ns, name, resourceVersion: rv },
-  node,
-  labels,
-});
-
-const fromItem = ({ metadata, node, labels }: Item): Recorded => ({
-  ns: metadata.namespace,
-  name: metadata.name,
-  rv: metadata.resourceVersion,
-  node,
-  labels,
-});
+import { fromItem, type Item, object, objects, sortedByKey } from './objects.ts';
 
 const indexFuncs = new Map<string, IndexFunc<Item>>([
   ['namespace', (item) => [item.metadata.namespace]],
@@ -47,13 +20,6 @@ function indexers(names: readonly string[]): Record<string, IndexFunc<Item>> {
       return [name, func];
     }),
   );
-}
-
-const object = (step: Step): Item => toItem(step.object as Recorded);
-
-function sortedByKey(items: readonly Item[]): Recorded[] {
-  const keyed = items.map((item) => ({ key: metaNamespaceKeyFunc(item), item: fromItem(item) }));
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ item }) => item);
 }
 
 const found = (item: Item | undefined): object =>
@@ -86,7 +52,7 @@ function replay(indexer: Indexer<Item>, step: Step): Observed {
       indexer.delete(new DeletedFinalStateUnknown<Item>(text(step, 'key'), undefined));
       return {};
     case 'replace':
-      indexer.replace((step.objects as readonly Recorded[]).map(toItem), text(step, 'rv'));
+      indexer.replace(objects(step), text(step, 'rv'));
       return {};
     case 'get':
       return { want: found(indexer.get(object(step))) };

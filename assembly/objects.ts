@@ -1,0 +1,302 @@
+// Objects as bytes: versions, and which version each slot of a store has.
+//
+// A version is the JSON of one object as it was scanned, less what is cut out, with the spans of its members. It never changes; it lies in the arena,
+// where it may move, so only its number stands anywhere else. It counts who refers to it: a slot, a delta that waits, or a host's list; the last one to let go gives
+// the bytes back.
+//
+//   |length u32|top shape u16, metadata shape u16|references u32|- |spans: of each member of the object, then of its metadata, |start u32|end u32|
+//   from the first byte of the JSON on|JSON|
+
+import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaTotal } from "./arena";
+import { blockAlloc, blockFree, blockSize } from "./memory";
+import { NO_MEMORY, NOTHING } from "./record";
+import { META, TOP, cutEnd, cutStart, metaCount, metaShape, objectEnd, objectStart, topCount, topShape } from "./scan";
+import {
+  ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, M_VALUE, M_VALUE_END, MANAGED_FIELDS, RESOURCE_VERSION, SPEC, STATUS, indexIn, memberAt,
+  shapeCount,
+} from "./shapes";
+
+const OBJECTS_BYTES: u32 = 64;
+const O_ARENA: usize = 0;
+const O_FREE: usize = 4; // u32 block of version numbers to be used again
+const O_FREE_ROOM: usize = 8; // numbers it has room for: all that were ever made, so that letting go needs no memory
+const O_FREE_COUNT: usize = 12;
+const O_VERSIONS: usize = 16; // numbers ever made: all are below it
+const O_SLOTS: usize = 20; // u32 block: version + 1 by slot
+const O_SLOTS_ROOM: usize = 24;
+
+const V_LENGTH: usize = 0;
+const V_TOP: usize = 4;
+const V_META: usize = 6;
+const V_REFERENCES: usize = 8;
+const V_SPANS: usize = 16;
+
+/** What a put changed; bits of `Change` in bindings/cache/change.ts. */
+export const CHANGED_GENERATION: u32 = 1;
+export const CHANGED_LABELS: u32 = 2;
+export const CHANGED_ANNOTATIONS: u32 = 4;
+export const CHANGED_SPEC: u32 = 8;
+export const CHANGED_STATUS: u32 = 16;
+export const CHANGED_METADATA: u32 = 32;
+export const CHANGED_DELETION: u32 = 64;
+
+/** A store of versions, or 0 when there is no memory. */
+export function objectsNew(): usize {
+  const objects = blockAlloc(OBJECTS_BYTES);
+  if (objects == 0) return 0;
+  const arena = arenaNew();
+  if (arena == 0) {
+    blockFree(objects, OBJECTS_BYTES);
+    return 0;
+  }
+  memory.fill(objects, 0, OBJECTS_BYTES);
+  store<u32>(objects, <u32>arena, O_ARENA);
+  return objects;
+}
+
+export function objectsFree(objects: usize): void {
+  arenaFree(arenaOf(objects));
+  const free = <usize>load<u32>(objects, O_FREE);
+  if (free != 0) blockFree(free, load<u32>(objects, O_FREE_ROOM) << 2);
+  const slots = <usize>load<u32>(objects, O_SLOTS);
+  if (slots != 0) blockFree(slots, load<u32>(objects, O_SLOTS_ROOM) << 2);
+  blockFree(objects, OBJECTS_BYTES);
+}
+
+@inline
+function arenaOf(objects: usize): usize {
+  return <usize>load<u32>(objects, O_ARENA);
+}
+
+/** A block of u32 with room for `count`, the old one's content in front and zeros behind; 0: no memory, and the old one stands. */
+function widened(block: usize, room: u32, count: u32): usize {
+  const bytes = max(count << 2, room << 3);
+  const larger = blockAlloc(max(bytes, 1024));
+  if (larger == 0) return 0;
+  const size = blockSize(max(bytes, 1024));
+  if (room != 0) {
+    memory.copy(larger, block, <usize>room << 2);
+    blockFree(block, room << 2);
+  }
+  memory.fill(larger + (<usize>room << 2), 0, size - (room << 2));
+  return larger;
+}
+
+/** A number for a version, or NO_MEMORY. */
+function takeNumber(objects: usize): i32 {
+  const count = load<u32>(objects, O_FREE_COUNT);
+  if (count != 0) {
+    store<u32>(objects, count - 1, O_FREE_COUNT);
+    return <i32>load<u32>(<usize>load<u32>(objects, O_FREE) + (<usize>(count - 1) << 2));
+  }
+  const number = load<u32>(objects, O_VERSIONS);
+  const room = load<u32>(objects, O_FREE_ROOM);
+  if (number == room) {
+    const larger = widened(<usize>load<u32>(objects, O_FREE), room, room + 1);
+    if (larger == 0) return NO_MEMORY;
+    store<u32>(objects, <u32>larger, O_FREE);
+    store<u32>(objects, blockSize(max(room << 3, 1024)) >> 2, O_FREE_ROOM);
+  }
+  store<u32>(objects, number + 1, O_VERSIONS);
+  return <i32>number;
+}
+
+function giveNumber(objects: usize, number: u32): void {
+  const count = load<u32>(objects, O_FREE_COUNT);
+  store<u32>(<usize>load<u32>(objects, O_FREE) + (<usize>count << 2), number);
+  store<u32>(objects, count + 1, O_FREE_COUNT);
+}
+
+/** Where a version lies until the next call that may need memory. */
+@inline
+export function objectAt(objects: usize, version: u32): usize {
+  return arenaAt(arenaOf(objects), version);
+}
+
+@inline
+function jsonOf(at: usize): usize {
+  return at + V_SPANS + (<usize>(shapeCount(<u32>load<u16>(at, V_TOP)) + shapeCount(<u32>load<u16>(at, V_META))) << 3);
+}
+
+@inline
+function spanOf(at: usize, known: usize): usize {
+  const index = indexIn(<u32>load<u16>(at, V_TOP), known);
+  return index < 0 ? 0 : at + V_SPANS + (<usize>index << 3);
+}
+
+@inline
+function metaSpanOf(at: usize, known: usize): usize {
+  const index = indexIn(<u32>load<u16>(at, V_META), known);
+  return index < 0 ? 0 : at + V_SPANS + (<usize>(shapeCount(<u32>load<u16>(at, V_TOP)) + <u32>index) << 3);
+}
+
+/** An address in the scanned bytes as an offset in what is kept of them. */
+@inline
+function kept(address: u32): u32 {
+  const offset = address - <u32>objectStart;
+  return address >= <u32>cutEnd ? offset - <u32>(cutEnd - cutStart) : offset;
+}
+
+@inline
+function storeSpans(to: usize, members: usize, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const member = memberAt(members, i);
+    store<u32>(to + (<usize>i << 3), kept(load<u32>(member, M_VALUE)));
+    store<u32>(to + (<usize>i << 3), kept(load<u32>(member, M_VALUE_END)), 4);
+  }
+}
+
+/** Keeps the object scanned last as a version with one reference. It was regular. Answers its number or NO_MEMORY. */
+export function objectStage(objects: usize): i32 {
+  const number = takeNumber(objects);
+  if (number < 0) return NO_MEMORY;
+  const cut = <u32>(cutEnd - cutStart);
+  const length = <u32>(objectEnd - objectStart) - cut;
+  const spans = (topCount + metaCount) << 3;
+  const at = arenaAlloc(arenaOf(objects), <u32>V_SPANS + spans + length, <u32>number);
+  if (at == 0) {
+    giveNumber(objects, <u32>number);
+    return NO_MEMORY;
+  }
+  store<u32>(at, length, V_LENGTH);
+  store<u16>(at, topShape, V_TOP);
+  store<u16>(at, metaShape, V_META);
+  store<u32>(at, 1, V_REFERENCES);
+  storeSpans(at + V_SPANS, TOP, topCount);
+  storeSpans(at + V_SPANS + (topCount << 3), META, metaCount);
+  const json = at + V_SPANS + spans;
+  if (cut == 0) memory.copy(json, objectStart, length);
+  else {
+    const head = cutStart - objectStart;
+    memory.copy(json, objectStart, head);
+    memory.copy(json + head, cutEnd, objectEnd - cutEnd);
+  }
+  return number;
+}
+
+@inline
+function sameBytes(a: usize, b: usize, length: u32): bool {
+  if (length >= 16) {
+    const last: usize = length - 16;
+    for (let i: usize = 0; i < last; i += 16) if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false;
+    return !v128.any_true(v128.xor(v128.load(a + last), v128.load(b + last)));
+  }
+  for (let i: usize = 0; i < length; i++) if (load<u8>(a + i) != load<u8>(b + i)) return false;
+  return true;
+}
+
+/**
+ * The version of a slot once more, if the object scanned last has the same bytes; else it is staged. For lists: of a list that
+ * brings nothing new, nothing is kept twice.
+ */
+export function objectStageLike(objects: usize, slot: i32): i32 {
+  const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
+  if (current < 0) return objectStage(objects);
+  const at = objectAt(objects, <u32>current);
+  const cut = <u32>(cutEnd - cutStart);
+  const length = <u32>(objectEnd - objectStart) - cut;
+  if (load<u32>(at, V_LENGTH) != length) return objectStage(objects);
+  const json = jsonOf(at);
+  const head: u32 = cut == 0 ? length : <u32>(cutStart - objectStart);
+  if (!sameBytes(json, objectStart, head) || !sameBytes(json + head, cutEnd, length - head)) return objectStage(objects);
+  store<u32>(at, load<u32>(at, V_REFERENCES) + 1, V_REFERENCES);
+  return current;
+}
+
+/** One reference more. */
+export function objectRetain(objects: usize, version: u32): void {
+  const at = objectAt(objects, version);
+  store<u32>(at, load<u32>(at, V_REFERENCES) + 1, V_REFERENCES);
+}
+
+/** One reference less. True: it was the last one, and the number is free. */
+export function objectRelease(objects: usize, version: u32): bool {
+  const at = objectAt(objects, version);
+  const references = load<u32>(at, V_REFERENCES) - 1;
+  store<u32>(at, references, V_REFERENCES);
+  if (references != 0) return false;
+  arenaRelease(arenaOf(objects), at);
+  giveNumber(objects, version);
+  return true;
+}
+
+/** The version of a slot, or NOTHING. */
+export function objectOf(objects: usize, slot: u32): i32 {
+  return slot < load<u32>(objects, O_SLOTS_ROOM) ? <i32>load<u32>(<usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2)) - 1 : NOTHING;
+}
+
+/** Room for a version at a slot. */
+function slotReady(objects: usize, slot: u32): bool {
+  const room = load<u32>(objects, O_SLOTS_ROOM);
+  if (slot < room) return true;
+  const larger = widened(<usize>load<u32>(objects, O_SLOTS), room, slot + 1);
+  if (larger == 0) return false;
+  store<u32>(objects, <u32>larger, O_SLOTS);
+  store<u32>(objects, blockSize(max(max((slot + 1) << 2, room << 3), 1024)) >> 2, O_SLOTS_ROOM);
+  return true;
+}
+
+/** Makes a version a slot's, which takes over the caller's reference. Answers the version before it, whose reference the caller gets, NOTHING or NO_MEMORY. */
+export function objectPut(objects: usize, slot: u32, version: u32): i32 {
+  if (!slotReady(objects, slot)) return NO_MEMORY;
+  const at = <usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2);
+  const old = <i32>load<u32>(at) - 1;
+  store<u32>(at, version + 1);
+  return old;
+}
+
+/** Takes the version from a slot, with its reference; NOTHING where there is none. */
+export function objectTake(objects: usize, slot: u32): i32 {
+  const version = objectOf(objects, slot);
+  if (version >= 0) store<u32>(<usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2), 0);
+  return version;
+}
+
+@inline
+function spansDiffer(aJson: usize, a: usize, bJson: usize, b: usize): bool {
+  if (a == 0 || b == 0) return a != b;
+  const start = load<u32>(a);
+  const length = load<u32>(a, 4) - start;
+  const other = load<u32>(b);
+  return load<u32>(b, 4) - other != length || !sameBytes(aJson + start, bJson + other, length);
+}
+
+/** Whether any member of metadata differs but resourceVersion and managedFields. Members in another order count as different. */
+function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
+  const shape = <u32>load<u16>(a, V_META);
+  if (<u32>load<u16>(b, V_META) != shape) return true;
+  const version = indexIn(shape, RESOURCE_VERSION), managed = indexIn(shape, MANAGED_FIELDS);
+  const aSpans = a + V_SPANS + (<usize>shapeCount(<u32>load<u16>(a, V_TOP)) << 3);
+  const bSpans = b + V_SPANS + (<usize>shapeCount(<u32>load<u16>(b, V_TOP)) << 3);
+  const count = <i32>shapeCount(shape);
+  for (let i = 0; i < count; i++) {
+    if (i != version && i != managed && spansDiffer(aJson, aSpans + (i << 3), bJson, bSpans + (i << 3))) return true;
+  }
+  return false;
+}
+
+/** What changed from one version to another; a bit that is off proves that the part has the same bytes. */
+export function objectChanges(objects: usize, from: u32, to: u32): u32 {
+  if (from == to) return 0;
+  const a = objectAt(objects, from), b = objectAt(objects, to);
+  const aJson = jsonOf(a), bJson = jsonOf(b);
+  let bits: u32 = 0;
+  if (spansDiffer(aJson, spanOf(a, SPEC), bJson, spanOf(b, SPEC))) bits |= CHANGED_SPEC;
+  if (spansDiffer(aJson, spanOf(a, STATUS), bJson, spanOf(b, STATUS))) bits |= CHANGED_STATUS;
+  if (!metadataDiffers(a, aJson, b, bJson)) return bits;
+  bits |= CHANGED_METADATA;
+  if (spansDiffer(aJson, metaSpanOf(a, GENERATION), bJson, metaSpanOf(b, GENERATION))) bits |= CHANGED_GENERATION;
+  if (spansDiffer(aJson, metaSpanOf(a, LABELS), bJson, metaSpanOf(b, LABELS))) bits |= CHANGED_LABELS;
+  if (spansDiffer(aJson, metaSpanOf(a, ANNOTATIONS), bJson, metaSpanOf(b, ANNOTATIONS))) bits |= CHANGED_ANNOTATIONS;
+  if (spansDiffer(aJson, metaSpanOf(a, DELETION_TIMESTAMP), bJson, metaSpanOf(b, DELETION_TIMESTAMP))) bits |= CHANGED_DELETION;
+  return bits;
+}
+
+/** Bytes of live versions with their spans, and of all the memory they lie in. */
+export function objectsLive(objects: usize): u32 {
+  return arenaLive(arenaOf(objects));
+}
+
+export function objectsTotal(objects: usize): u32 {
+  return arenaTotal(arenaOf(objects));
+}

@@ -1,0 +1,246 @@
+// One object of a resource, or one watch event with an object in it: checked to the last byte, and where its parts lie.
+//
+// Results stand in static memory until the next scan: the members of the object and of its metadata with their spans (shapes.ts), what the
+// event says of its type, what is to be cut out. Addresses are into the bytes that were scanned. Of members named twice the last counts, as in JSON.parse;
+// such an object, and any other whose members are no plain list, is odd: then the host decodes it whole.
+
+import {
+  BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, QUOTE, TOO_DEEP, deepest, escaped, fail, resetEscaped, skipSpace, skipString, skipValue,
+} from "./json";
+import {
+  METADATA, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
+} from "./shapes";
+
+export const TOP: usize = memory.data(64 << 4, 16);
+export const META: usize = memory.data(64 << 4, 16);
+export let topCount: u32 = 0;
+export let metaCount: u32 = 0;
+export let topShape: u32 = NO_SHAPE;
+export let metaShape: u32 = NO_SHAPE;
+export let objectStart: usize = 0;
+export let objectEnd: usize = 0;
+/** What is left out of the object: its managedFields with the comma that goes with them. Empty: nothing. */
+export let cutStart: usize = 0;
+export let cutEnd: usize = 0;
+
+let overflow = false; // more members than have room
+let keepManaged = false;
+
+/** Whether objects keep their metadata.managedFields. */
+export function scanKeepManaged(keep: bool): void {
+  keepManaged = keep;
+}
+
+@inline
+function isMetadata(name: usize, length: usize): bool {
+  return length == 8 && load<u64>(name) == 0x617461646174656d;
+}
+
+@inline
+function isManagedFields(name: usize, length: usize): bool {
+  return length == 13 && load<u64>(name) == 0x46646567616e616d && load<u64>(name, 5) == 0x73646c6569466465;
+}
+
+/** From behind a name's closing quote to the value. */
+@inline
+function toValue(p: usize): usize {
+  if (load<u8>(p) != COLON) {
+    p = skipSpace(p);
+    if (load<u8>(p) != COLON) return fail(BAD_GRAMMAR, p);
+  }
+  return skipSpace(p + 1);
+}
+
+function scanMetadata(p: usize, around: u32): usize {
+  metaCount = 0;
+  cutStart = 0;
+  cutEnd = 0;
+  let previousEnd: usize = 0; // of the member before
+  let pendingCut = false; // the cut member was the first: its comma is the one behind it
+  p = skipSpace(p + 1);
+  if (load<u8>(p) == CLOSE_BRACE) return p + 1;
+  while (true) {
+    if (load<u8>(p) != QUOTE) return fail(BAD_GRAMMAR, p);
+    if (pendingCut) {
+      cutEnd = p;
+      pendingCut = false;
+    }
+    const name = p + 1;
+    p = skipString(name);
+    if (p == 0) return 0;
+    const nameEnd = p - 1;
+    const value = toValue(p);
+    if (value == 0) return 0;
+    p = skipValue(value, around);
+    if (p == 0) return 0;
+    if (!keepManaged && cutEnd == 0 && isManagedFields(name, nameEnd - name)) {
+      cutStart = previousEnd != 0 ? previousEnd : name - 1;
+      cutEnd = p;
+      pendingCut = previousEnd == 0;
+    } else if (metaCount < MOST_MEMBERS) {
+      const member = memberAt(META, metaCount++);
+      store<u32>(member, <u32>name, M_NAME);
+      store<u32>(member, <u32>nameEnd, M_NAME_END);
+      store<u32>(member, <u32>value, M_VALUE);
+      store<u32>(member, <u32>p, M_VALUE_END);
+    } else overflow = true;
+    previousEnd = p;
+    p = skipSpace(p);
+    const c = <u32>load<u8>(p);
+    if (c == CLOSE_BRACE) return p + 1;
+    if (c != COMMA) return fail(BAD_GRAMMAR, p);
+    p = skipSpace(p + 1);
+  }
+}
+
+/** The object at `p`, which lies in `around` containers; answers where it ends, or 0. */
+export function scanObject(p: usize, around: u32): usize {
+  objectStart = p;
+  topCount = 0;
+  metaCount = 0;
+  cutStart = 0;
+  cutEnd = 0;
+  overflow = false;
+  let hasMetadata = false;
+  if (around + 1 >= deepest) return fail(TOO_DEEP, p);
+  p = skipSpace(p + 1);
+  if (load<u8>(p) == CLOSE_BRACE) p++;
+  else
+    while (true) {
+      if (load<u8>(p) != QUOTE) return fail(BAD_GRAMMAR, p);
+      const name = p + 1;
+      p = skipString(name);
+      if (p == 0) return 0;
+      const nameEnd = p - 1;
+      const value = toValue(p);
+      if (value == 0) return 0;
+      if (load<u8>(value) == OPEN_BRACE && isMetadata(name, nameEnd - name)) {
+        p = scanMetadata(value, around + 2);
+        hasMetadata = true;
+      } else p = skipValue(value, around + 1);
+      if (p == 0) return 0;
+      if (topCount < MOST_MEMBERS) {
+        const member = memberAt(TOP, topCount++);
+        store<u32>(member, <u32>name, M_NAME);
+        store<u32>(member, <u32>nameEnd, M_NAME_END);
+        store<u32>(member, <u32>value, M_VALUE);
+        store<u32>(member, <u32>p, M_VALUE_END);
+      } else overflow = true;
+      p = skipSpace(p);
+      const c = <u32>load<u8>(p);
+      if (c == CLOSE_BRACE) {
+        p++;
+        break;
+      }
+      if (c != COMMA) return fail(BAD_GRAMMAR, p);
+      p = skipSpace(p + 1);
+    }
+  objectEnd = p;
+  topShape = overflow ? NO_SHAPE : shapeOf(TOP, topCount, topShape);
+  metaShape = overflow || !hasMetadata ? NO_SHAPE : shapeOf(META, metaCount, metaShape);
+  return p;
+}
+
+/** The value of a member by name: its address, or 0. */
+@inline
+export function metaValue(known: usize): usize {
+  const index = indexIn(metaShape, known);
+  return index < 0 ? 0 : memberAt(META, <u32>index);
+}
+
+@inline
+export function topValue(known: usize): usize {
+  const index = indexIn(topShape, known);
+  return index < 0 ? 0 : memberAt(TOP, <u32>index);
+}
+
+@inline
+function isText(member: usize): bool {
+  return load<u8>(<usize>load<u32>(member, M_VALUE)) == QUOTE;
+}
+
+/**
+ * Whether the object can be kept as it is: a plain list of members, with metadata that has a name and perhaps a namespace, both strings.
+ * Else the host decodes it whole, and finds out what is wrong with it if anything is.
+ */
+export function isRegular(): bool {
+  if (topShape == NO_SHAPE || metaShape == NO_SHAPE || isOdd(topShape) || isOdd(metaShape)) return false;
+  if (indexIn(topShape, METADATA) < 0) return false;
+  const name = metaValue(NAME);
+  if (name == 0 || !isText(name)) return false;
+  const namespace = metaValue(NAMESPACE);
+  return namespace == 0 || isText(namespace);
+}
+
+// A watch event
+
+export const TYPE_OTHER: u32 = 0;
+export const ADDED: u32 = 1;
+export const MODIFIED: u32 = 2;
+export const DELETED: u32 = 3;
+export const BOOKMARK: u32 = 4;
+export const ERROR: u32 = 5;
+
+export let eventType: u32 = TYPE_OTHER;
+/** The value of `type` and of `object`, 0 where there is none. */
+export let typeStart: usize = 0;
+export let typeEnd: usize = 0;
+export let hasObject: bool = false;
+let escapedNames = false;
+
+/** A member's name is written with an escape: the host finds out what it says. */
+export function hasEscapedNames(): bool {
+  return escapedNames;
+}
+
+function typeOf(start: usize, end: usize): u32 {
+  const length = end - start;
+  const word = load<u64>(start);
+  if (length == 7 && (word & 0xffffffffffffff) == 0x22444544444122) return ADDED;
+  if (length == 10 && word == 0x45494649444f4d22 && load<u8>(start, 8) == 0x44) return MODIFIED;
+  if (length == 9 && word == 0x444554454c454422) return DELETED;
+  if (length == 10 && word == 0x52414d4b4f4f4222 && load<u8>(start, 8) == 0x4b) return BOOKMARK;
+  if (length == 7 && (word & 0xffffffffffffff) == 0x22524f52524522) return ERROR;
+  return TYPE_OTHER;
+}
+
+/** The event at `p`; answers where it ends, or 0. */
+export function scanEvent(p: usize): usize {
+  eventType = TYPE_OTHER;
+  typeStart = 0;
+  typeEnd = 0;
+  hasObject = false;
+  escapedNames = false;
+  p = skipSpace(p + 1);
+  if (load<u8>(p) == CLOSE_BRACE) return p + 1;
+  while (true) {
+    if (load<u8>(p) != QUOTE) return fail(BAD_GRAMMAR, p);
+    const name = p + 1;
+    resetEscaped();
+    p = skipString(name);
+    if (p == 0) return 0;
+    if (escaped) escapedNames = true;
+    const length = p - 1 - name;
+    const value = toValue(p);
+    if (value == 0) return 0;
+    if (length == 6 && load<u32>(name) == 0x656a626f && load<u16>(name, 4) == 0x7463) {
+      hasObject = load<u8>(value) == OPEN_BRACE;
+      p = hasObject ? scanObject(value, 1) : skipValue(value, 1);
+    } else {
+      p = skipValue(value, 1);
+      if (length == 4 && load<u32>(name) == 0x65707974) {
+        typeStart = value;
+        typeEnd = p;
+      }
+    }
+    if (p == 0) return 0;
+    p = skipSpace(p);
+    const c = <u32>load<u8>(p);
+    if (c == CLOSE_BRACE) {
+      if (typeStart != 0) eventType = typeOf(typeStart, typeEnd);
+      return p + 1;
+    }
+    if (c != COMMA) return fail(BAD_GRAMMAR, p);
+    p = skipSpace(p + 1);
+  }
+}

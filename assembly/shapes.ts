@@ -1,0 +1,186 @@
+// Shapes: the names of an object's members in their order, interned, so that an object keeps a number in place of its names.
+//
+//   shape: |hash u32|count u16, odd u16|known: u8[16], index + 1 of members looked for by name|
+//          count × |offset u32|length u32| of names, then the names, eight bytes of room behind each
+//
+// A shape is odd when a plain list of its members would not be what JSON.parse gives: a name twice, __proto__, an escape in a name. A
+// shape is never given back: an API server writes few. Beyond MOST of them, and beyond MOST_MEMBERS and LONGEST in one, there is none (NO_SHAPE).
+
+import { blockAlloc } from "./memory";
+
+export const NO_SHAPE: u32 = 0xffff;
+export const MOST_MEMBERS: u32 = 64;
+const MOST: u32 = 1024;
+const LONGEST: u32 = 4096; // bytes of all names
+
+const S_HASH: usize = 0;
+const S_COUNT: usize = 4;
+const S_ODD: usize = 6;
+const S_KNOWN: usize = 8;
+const S_NAMES: usize = 24;
+
+/** Places of S_KNOWN. */
+export const API_VERSION: usize = 0;
+export const KIND: usize = 1;
+export const METADATA: usize = 2;
+export const SPEC: usize = 3;
+export const STATUS: usize = 4;
+export const NAME: usize = 5;
+export const NAMESPACE: usize = 6;
+export const RESOURCE_VERSION: usize = 7;
+export const GENERATION: usize = 8;
+export const LABELS: usize = 9;
+export const ANNOTATIONS: usize = 10;
+export const DELETION_TIMESTAMP: usize = 11;
+export const MANAGED_FIELDS: usize = 12;
+
+/** Members as they are scanned: of each |name start|name end|value start|value end|, addresses. */
+export const MEMBER_SHIFT: u32 = 4;
+export const M_NAME: usize = 0;
+export const M_NAME_END: usize = 4;
+export const M_VALUE: usize = 8;
+export const M_VALUE_END: usize = 12;
+
+const shapes: usize = memory.data(4 * 1024, 16); // u32 address by shape
+const table: usize = memory.data(2 * 4096, 16); // u16 shape + 1 by hash, linear probing
+const TABLE_MASK: u32 = 4095;
+let count: u32 = 0;
+
+@inline
+export function memberAt(members: usize, index: u32): usize {
+  return members + (<usize>index << MEMBER_SHIFT);
+}
+
+/** Whether two names are equal; `b` may be read for eight bytes wherever it ends. */
+@inline
+function sameBytes(a: usize, b: usize, length: u32): bool {
+  if (length >= 8) {
+    const last: usize = length - 8;
+    for (let i: usize = 0; i < last; i += 8) if (load<u64>(a + i) != load<u64>(b + i)) return false;
+    return load<u64>(a + last) == load<u64>(b + last);
+  }
+  return length == 0 || ((load<u64>(a) ^ load<u64>(b)) << ((8 - length) << 3)) == 0;
+}
+
+@inline
+function nameEntry(shape: usize, index: u32): usize {
+  return shape + S_NAMES + (<usize>index << 3);
+}
+
+function isShape(shape: usize, members: usize, size: u32): bool {
+  if (load<u16>(shape, S_COUNT) != size) return false;
+  for (let i: u32 = 0; i < size; i++) {
+    const member = memberAt(members, i);
+    const name = load<u32>(member, M_NAME);
+    const entry = nameEntry(shape, i);
+    const length = load<u32>(member, M_NAME_END) - name;
+    if (load<u32>(entry, 4) != length || !sameBytes(name, shape + load<u32>(entry), length)) return false;
+  }
+  return true;
+}
+
+function hashOf(members: usize, size: u32): u32 {
+  let hash: u64 = size;
+  for (let i: u32 = 0; i < size; i++) {
+    const member = memberAt(members, i);
+    const end = <usize>load<u32>(member, M_NAME_END);
+    for (let p = <usize>load<u32>(member, M_NAME); p < end; p++) hash = (hash ^ load<u8>(p)) * 0x100000001b3;
+    hash = (hash ^ 0x1f) * 0xff51afd7ed558ccd;
+  }
+  return <u32>(hash ^ (hash >> 32));
+}
+
+/** The shape of these members, or NO_SHAPE. `like` is a guess: the shape of the object before. */
+export function shapeOf(members: usize, size: u32, like: u32): u32 {
+  if (like < count && isShape(shapeAt(like), members, size)) return like;
+  const hash = hashOf(members, size);
+  let i = hash & TABLE_MASK;
+  for (let entry = <u32>load<u16>(table + (i << 1)); entry != 0; entry = <u32>load<u16>(table + (i << 1))) {
+    const shape = shapeAt(entry - 1);
+    if (load<u32>(shape) == hash && isShape(shape, members, size)) return entry - 1;
+    i = (i + 1) & TABLE_MASK;
+  }
+  if (count == MOST) return NO_SHAPE;
+  const made = makeShape(members, size, hash);
+  if (made == 0) return NO_SHAPE;
+  store<u32>(shapes + (count << 2), <u32>made);
+  store<u16>(table + (i << 1), count + 1);
+  return count++;
+}
+
+@inline
+function is(at: usize, length: u32, name: usize, nameLength: u32): bool {
+  return length == nameLength && sameBytes(name, at, length);
+}
+
+const KNOWN: usize = memory.data<u8>([
+  10, 97, 112, 105, 86, 101, 114, 115, 105, 111, 110, 4, 107, 105, 110, 100, 8, 109, 101, 116, 97, 100, 97, 116, 97, 4, 115, 112, 101, 99,
+  6, 115, 116, 97, 116, 117, 115, 4, 110, 97, 109, 101, 9, 110, 97, 109, 101, 115, 112, 97, 99, 101, 15, 114, 101, 115, 111, 117, 114, 99,
+  101, 86, 101, 114, 115, 105, 111, 110, 10, 103, 101, 110, 101, 114, 97, 116, 105, 111, 110, 6, 108, 97, 98, 101, 108, 115, 11, 97, 110,
+  110, 111, 116, 97, 116, 105, 111, 110, 115, 17, 100, 101, 108, 101, 116, 105, 111, 110, 84, 105, 109, 101, 115, 116, 97, 109, 112,
+  13, 109, 97, 110, 97, 103, 101, 100, 70, 105, 101, 108, 100, 115,
+  0, 0, 0, 0, 0, 0, 0, 0,
+]); // the names of S_KNOWN in their order, each behind its length
+const KNOWN_COUNT: usize = 13;
+const PROTO: usize = memory.data<u8>([95, 95, 112, 114, 111, 116, 111, 95, 95, 0, 0, 0, 0, 0, 0, 0]);
+
+function makeShape(members: usize, size: u32, hash: u32): usize {
+  let bytes: u32 = 0;
+  for (let i: u32 = 0; i < size; i++) {
+    const member = memberAt(members, i);
+    bytes += load<u32>(member, M_NAME_END) - load<u32>(member, M_NAME) + 8;
+  }
+  if (bytes > LONGEST) return 0;
+  const names = <u32>S_NAMES + (size << 3);
+  const shape = blockAlloc(names + bytes);
+  if (shape == 0) return 0;
+  memory.fill(shape, 0, names);
+  store<u32>(shape, hash);
+  store<u16>(shape, size, S_COUNT);
+  let at = names;
+  let odd = false;
+  for (let i: u32 = 0; i < size; i++) {
+    const member = memberAt(members, i);
+    const name = <usize>load<u32>(member, M_NAME);
+    const length = load<u32>(member, M_NAME_END) - <u32>name;
+    store<u32>(nameEntry(shape, i), at);
+    store<u32>(nameEntry(shape, i), length, 4);
+    memory.copy(shape + at, name, length);
+    if (is(shape + at, length, PROTO, 9)) odd = true;
+    for (let j: u32 = 0; j < length; j++) if (load<u8>(name + j) == 0x5c) odd = true;
+    for (let j: u32 = 0; j < i; j++) {
+      const other = nameEntry(shape, j);
+      if (load<u32>(other, 4) == length && sameBytes(name, shape + load<u32>(other), length)) odd = true;
+    }
+    let known = KNOWN;
+    for (let j: usize = 0; j < KNOWN_COUNT; j++) {
+      const knownLength = <u32>load<u8>(known);
+      if (is(shape + at, length, known + 1, knownLength)) store<u8>(shape + j, i + 1, S_KNOWN);
+      known += knownLength + 1;
+    }
+    at += length + 8;
+  }
+  store<u16>(shape, <u32>odd, S_ODD);
+  return shape;
+}
+
+@inline
+export function shapeAt(shape: u32): usize {
+  return <usize>load<u32>(shapes + (shape << 2));
+}
+
+@inline
+export function shapeCount(shape: u32): u32 {
+  return <u32>load<u16>(shapeAt(shape), S_COUNT);
+}
+
+@inline
+export function isOdd(shape: u32): bool {
+  return load<u16>(shapeAt(shape), S_ODD) != 0;
+}
+
+/** The index of a member looked for by name, or -1. */
+@inline
+export function indexIn(shape: u32, known: usize): i32 {
+  return <i32>load<u8>(shapeAt(shape) + known, S_KNOWN) - 1;
+}

@@ -1,0 +1,346 @@
+// Bytes as they come from the network, and the values in them: the events of a watch, or the members and items of a list.
+//
+//   |taken … |start: the value under way … |end: bytes that have come|room
+//
+// Each value is tried at once, as if it were all there (a zero byte behind the last stops the scan). Where the bytes end too early, its end is
+// looked for from then on by counting brackets, each byte once, and the value is scanned when it has been found. So a byte is checked twice at most, however
+// the network cuts, and one event costs one pass. Line feeds mean nothing.
+
+import { blockAlloc, blockFree, blockSize } from "./memory";
+import {
+  BACKSLASH, BAD_GRAMMAR, BAD_UTF8, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SHORT, fail, failure, failureAt, isSpace, skipString,
+  skipValue,
+} from "./json";
+import { scanEvent, scanObject } from "./scan";
+
+const STREAM_BYTES: u32 = 64;
+const B_BLOCK: usize = 0; // u32 address of the bytes
+const B_ROOM: usize = 4; // u32 bytes the block has, less SLACK
+const B_START: usize = 8; // u32 offset of the value under way
+const B_END: usize = 12; // u32 offset behind the last byte
+const B_COUNTING: usize = 16; // u32 bool: the value has been tried and was not all there
+const B_SEEN: usize = 20; // u32 offset: brackets are counted up to here
+const B_DEPTH: usize = 24; // u32
+const B_IN_STRING: usize = 28; // u32: 0, 1 in a string, 2 behind a backslash in it
+const B_LIMIT: usize = 32; // u32 bytes that a value may have
+const B_PLACE: usize = 36; // u32: where in a list the next byte is, see below
+const SLACK: u32 = 64; // for the zero byte, and what a scan reads behind it
+
+const FIRST_ROOM: u32 = 16384 - SLACK;
+
+/** What a call answers beside an offset. */
+export const MORE: i32 = 0; // nothing complete: push more bytes
+export const VALUE: i32 = 1;
+export const MEMBER: i32 = 2; // of a list: a member that is no item; its name and value are in valueStart…
+export const END: i32 = 3; // of a list
+export const ITEMS: i32 = 4; // items begin: those before, if any, do not count
+export const RAW: i32 = 5; // a value that is not UTF-8, whole: the host replaces what is wrong, as decoders do, and sees whether it is JSON
+export const BAD: i32 = -1; // see failure
+export const TOO_LONG: i32 = -2;
+export const NOT_AN_OBJECT: i32 = -3;
+
+/** Of the value found last: addresses. */
+export let valueStart: usize = 0;
+export let valueEnd: usize = 0;
+export let nameStart: usize = 0;
+export let nameEnd: usize = 0;
+
+/** A stream of values of at most `limit` bytes each, or 0 when there is no memory. */
+export function streamNew(limit: u32): usize {
+  const stream = blockAlloc(STREAM_BYTES);
+  if (stream == 0) return 0;
+  const block = blockAlloc(FIRST_ROOM + SLACK);
+  if (block == 0) {
+    blockFree(stream, STREAM_BYTES);
+    return 0;
+  }
+  memory.fill(stream, 0, STREAM_BYTES);
+  store<u32>(stream, <u32>block, B_BLOCK);
+  store<u32>(stream, FIRST_ROOM, B_ROOM);
+  store<u32>(stream, limit, B_LIMIT);
+  return stream;
+}
+
+export function streamFree(stream: usize): void {
+  blockFree(<usize>load<u32>(stream, B_BLOCK), load<u32>(stream, B_ROOM) + SLACK);
+  blockFree(stream, STREAM_BYTES);
+}
+
+/** Where `bytes` more bytes are to be put, or 0 when there is no memory; then streamPushed. */
+export function streamRoom(stream: usize, bytes: u32): usize {
+  const block = <usize>load<u32>(stream, B_BLOCK);
+  const room = load<u32>(stream, B_ROOM);
+  const start = load<u32>(stream, B_START);
+  const end = load<u32>(stream, B_END);
+  if (<u64>end + bytes <= room) return block + end;
+  const left = end - start;
+  let target = block;
+  if (<u64>left + bytes > room) {
+    if (<u64>left + bytes > 0x7fff0000) return 0;
+    const size = blockSize(max(left + bytes + SLACK, (room + SLACK) << 1));
+    target = blockAlloc(size);
+    if (target == 0) return 0;
+    memory.copy(target, block + start, left);
+    blockFree(block, room + SLACK);
+    store<u32>(stream, <u32>target, B_BLOCK);
+    store<u32>(stream, size - SLACK, B_ROOM);
+  } else memory.copy(target, block + start, left);
+  store<u32>(stream, load<u32>(stream, B_SEEN) - start, B_SEEN);
+  store<u32>(stream, 0, B_START);
+  store<u32>(stream, left, B_END);
+  return target + left;
+}
+
+export function streamPushed(stream: usize, bytes: u32): void {
+  const end = load<u32>(stream, B_END) + bytes;
+  store<u32>(stream, end, B_END);
+  store<u8>(<usize>load<u32>(stream, B_BLOCK) + end, 0);
+}
+
+/** Bytes that have come and belong to no complete value. */
+export function streamPending(stream: usize): u32 {
+  return load<u32>(stream, B_END) - load<u32>(stream, B_START);
+}
+
+/** To the first byte of what comes next; false when there is none. */
+function skipSpaces(stream: usize): bool {
+  const block = <usize>load<u32>(stream, B_BLOCK);
+  const end = load<u32>(stream, B_END);
+  let start = load<u32>(stream, B_START);
+  while (start < end && isSpace(<u32>load<u8>(block + start))) start++;
+  store<u32>(stream, start, B_START);
+  return start < end;
+}
+
+function taken(stream: usize, to: u32): void {
+  const all = to == load<u32>(stream, B_END);
+  store<u32>(stream, all ? 0 : to, B_START);
+  if (all) store<u32>(stream, 0, B_END);
+  store<u32>(stream, 0, B_COUNTING);
+}
+
+/**
+ * Counts brackets on, from where it left off. True: the value, an object or an array, ends at valueEnd. 16 bytes at a time: the running parity of quotes tells
+ * what is inside of strings; a block with a backslash is read byte by byte.
+ */
+function findEnd(stream: usize): bool {
+  const block = <usize>load<u32>(stream, B_BLOCK);
+  const end = block + load<u32>(stream, B_END);
+  let p = block + load<u32>(stream, B_SEEN);
+  let depth = load<u32>(stream, B_DEPTH);
+  let inString = load<u32>(stream, B_IN_STRING);
+  while (p < end) {
+    if (p + 16 <= end && inString != 2) {
+      const v = v128.load(p);
+      if (!v128.any_true(i8x16.eq(v, i8x16.splat(0x5c)))) {
+        let quotes = i8x16.bitmask(i8x16.eq(v, i8x16.splat(0x22)));
+        quotes ^= quotes << 1;
+        quotes ^= quotes << 2;
+        quotes ^= quotes << 4;
+        quotes ^= quotes << 8;
+        if (inString != 0) quotes = ~quotes;
+        quotes &= 0xffff;
+        const folded = v128.or(v, i8x16.splat(0x20)); // [ and ] become { and }
+        const opening = i8x16.bitmask(i8x16.eq(folded, i8x16.splat(0x7b))) & ~quotes;
+        const closing = i8x16.bitmask(i8x16.eq(folded, i8x16.splat(0x7d))) & ~quotes;
+        const closed = <u32>popcnt(closing);
+        if (depth > closed) depth += <u32>popcnt(opening) - closed;
+        else {
+          let both = opening | closing;
+          while (both != 0) {
+            const bit = ctz(both);
+            if (closing & (1 << bit)) {
+              if (--depth == 0) {
+                valueEnd = p + bit + 1;
+                return true;
+              }
+            } else depth++;
+            both &= both - 1;
+          }
+        }
+        inString = quotes >> 15;
+        p += 16;
+        continue;
+      }
+    }
+    const stop = min(p + 16, end);
+    while (p < stop) {
+      const c = <u32>load<u8>(p++);
+      if (inString == 2) inString = 1;
+      else if (inString == 1) {
+        if (c == BACKSLASH) inString = 2;
+        else if (c == QUOTE) inString = 0;
+      } else if (c == QUOTE) inString = 1;
+      else if (c == OPEN_BRACE || c == OPEN_BRACKET) depth++;
+      else if (c == CLOSE_BRACE || c == CLOSE_BRACKET) {
+        if (--depth == 0) {
+          valueEnd = p;
+          return true;
+        }
+      }
+    }
+  }
+  store<u32>(stream, <u32>(p - block), B_SEEN);
+  store<u32>(stream, depth, B_DEPTH);
+  store<u32>(stream, inString, B_IN_STRING);
+  return false;
+}
+
+const AN_EVENT: u32 = 0;
+const AN_ITEM: u32 = 1;
+
+@inline
+function scan(what: u32, p: usize): usize {
+  return what == AN_EVENT ? scanEvent(p) : scanObject(p, 2);
+}
+
+/** The value at B_START, which begins with a brace. VALUE: it is checked, and lies from valueStart to valueEnd. */
+function next(stream: usize, what: u32): i32 {
+  const limit = load<u32>(stream, B_LIMIT);
+  const block = <usize>load<u32>(stream, B_BLOCK);
+  valueStart = block + load<u32>(stream, B_START);
+  if (load<u32>(stream, B_COUNTING) == 0) {
+    valueEnd = scan(what, valueStart);
+    if (valueEnd != 0) return valueEnd - valueStart > limit ? TOO_LONG : VALUE;
+    if (failure != BAD_UTF8 && failureAt + SHORT < block + load<u32>(stream, B_END)) return BAD;
+    store<u32>(stream, 1, B_COUNTING);
+    store<u32>(stream, load<u32>(stream, B_START), B_SEEN);
+    store<u32>(stream, 0, B_DEPTH);
+    store<u32>(stream, 0, B_IN_STRING);
+  }
+  if (!findEnd(stream)) return streamPending(stream) > limit ? TOO_LONG : MORE;
+  if (valueEnd - valueStart > limit) return TOO_LONG;
+  const end = valueEnd;
+  const scanned = scan(what, valueStart);
+  if (scanned == 0 && failure == BAD_UTF8) {
+    valueEnd = end;
+    return RAW;
+  }
+  // Where brackets do not close in the order in which they opened, counting finds an end that scanning does not.
+  if (scanned != 0 && scanned != end) fail(BAD_GRAMMAR, end);
+  return scanned == end ? VALUE : BAD;
+}
+
+/** The next event of a watch: VALUE, MORE or what is wrong. After VALUE its bytes stay where they are until streamTake. */
+export function eventNext(stream: usize): i32 {
+  if (load<u32>(stream, B_COUNTING) == 0) {
+    if (!skipSpaces(stream)) return MORE;
+    if (load<u8>(<usize>load<u32>(stream, B_BLOCK) + load<u32>(stream, B_START)) != OPEN_BRACE) return NOT_AN_OBJECT;
+  }
+  return next(stream, AN_EVENT);
+}
+
+/** The value found last is done with. */
+export function streamTake(stream: usize): void {
+  taken(stream, <u32>(valueEnd - <usize>load<u32>(stream, B_BLOCK)));
+}
+
+// A list: { members, "items": [ objects ], members }
+
+const BEFORE: u32 = 0;
+const FIRST_MEMBER: u32 = 1; // or the closing brace
+const AFTER_MEMBER: u32 = 2;
+const NEXT_MEMBER: u32 = 3;
+const FIRST_ITEM: u32 = 4; // or the closing bracket
+const AFTER_ITEM: u32 = 5;
+const NEXT_ITEM: u32 = 6;
+const AFTER: u32 = 7;
+
+/** The list has been read to its closing brace. */
+export function listEnded(stream: usize): bool {
+  return load<u32>(stream, B_PLACE) == AFTER;
+}
+
+@inline
+function goTo(stream: usize, place: u32, taking: u32): void {
+  store<u32>(stream, place, B_PLACE);
+  taken(stream, load<u32>(stream, B_START) + taking);
+}
+
+/** Whether a scan that failed may succeed when more bytes have come. */
+@inline
+function moreOrBad(end: usize): i32 {
+  return failureAt + SHORT < end ? BAD : MORE;
+}
+
+function bad(at: usize): i32 {
+  fail(BAD_GRAMMAR, at);
+  return BAD;
+}
+
+/** A member: its name, the colon and its value, all at once; a list's members but `items` are small. */
+function member(stream: usize): i32 {
+  const block = <usize>load<u32>(stream, B_BLOCK);
+  const end = block + load<u32>(stream, B_END);
+  const start = block + load<u32>(stream, B_START);
+  if (load<u8>(start) != QUOTE) return bad(start);
+  nameStart = start + 1;
+  let p = skipString(nameStart);
+  if (p == 0) return moreOrBad(end);
+  nameEnd = p - 1;
+  while (p < end && isSpace(<u32>load<u8>(p))) p++;
+  if (p == end) return MORE;
+  if (load<u8>(p) != COLON) return bad(p);
+  p++;
+  while (p < end && isSpace(<u32>load<u8>(p))) p++;
+  if (p == end) return MORE;
+  if (load<u8>(p) == OPEN_BRACKET && nameEnd - nameStart == 5 && load<u32>(nameStart) == 0x6d657469 && load<u8>(nameStart, 4) == 0x73) {
+    goTo(stream, FIRST_ITEM, <u32>(p + 1 - start));
+    return ITEMS;
+  }
+  valueStart = p;
+  valueEnd = skipValue(p, 1);
+  if (valueEnd == 0) {
+    const answer = moreOrBad(end);
+    return answer == MORE && <u32>(end - start) > load<u32>(stream, B_LIMIT) ? TOO_LONG : answer;
+  }
+  if (valueEnd == end) return MORE; // a number may go on
+  store<u32>(stream, AFTER_MEMBER, B_PLACE);
+  return MEMBER;
+}
+
+/** What comes next in a list: VALUE (an item) and MEMBER, each until streamTake; ITEMS, END, MORE or what is wrong. */
+export function listNext(stream: usize): i32 {
+  while (true) {
+    const place = load<u32>(stream, B_PLACE);
+    if (load<u32>(stream, B_COUNTING) == 0 && !skipSpaces(stream)) return place == AFTER ? END : MORE;
+    const at = <usize>load<u32>(stream, B_BLOCK) + load<u32>(stream, B_START);
+    const c = <u32>load<u8>(at);
+    switch (place) {
+      case BEFORE:
+        if (c != OPEN_BRACE) return NOT_AN_OBJECT;
+        goTo(stream, FIRST_MEMBER, 1);
+        break;
+      case AFTER_MEMBER:
+        if (c == COMMA) goTo(stream, NEXT_MEMBER, 1);
+        else if (c == CLOSE_BRACE) goTo(stream, AFTER, 1);
+        else return bad(at);
+        break;
+      case AFTER_ITEM:
+        if (c == COMMA) goTo(stream, NEXT_ITEM, 1);
+        else if (c == CLOSE_BRACKET) goTo(stream, AFTER_MEMBER, 1);
+        else return bad(at);
+        break;
+      case FIRST_MEMBER:
+      case NEXT_MEMBER:
+        if (c == CLOSE_BRACE && place == FIRST_MEMBER) {
+          goTo(stream, AFTER, 1);
+          break;
+        }
+        return member(stream);
+      case FIRST_ITEM:
+      case NEXT_ITEM: {
+        if (c == CLOSE_BRACKET && place == FIRST_ITEM) {
+          goTo(stream, AFTER_MEMBER, 1);
+          break;
+        }
+        if (c != OPEN_BRACE) return NOT_AN_OBJECT;
+        const answer = next(stream, AN_ITEM);
+        if (answer == VALUE || answer == RAW) store<u32>(stream, AFTER_ITEM, B_PLACE);
+        return answer;
+      }
+      default:
+        return bad(at);
+    }
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The decoder that leaves objects as bytes: events and lists are checked and cut apart in the core, kept there, and handed out as
+ * objects whose members are decoded when they are read. What is not an ordinary object of the resource is decoded whole by JSON.parse, which also says what
+ * is wrong with it: bookmarks, Status, other kinds, members named twice, escapes in names, text that is not UTF-8.
+ */
+import type { Core } from '../../core.ts';
+import { CapstanError, show } from '../../errors.ts';
+import {
+  type Decoder,
+  describeKind,
+  type ExpectedKind,
+  type Frame,
+  type FrameReader,
+  type ListPage,
+  type PageReader,
+  requireNamed,
+  textOf,
+  toFrame,
+} from '../decoder.ts';
+import type { RawFrame } from '../frames.ts';
+import { lazyObject } from './lazy.ts';
+import {
+  API_VERSION_START,
+  ByteStream,
+  END,
+  EVENT_TYPE,
+  ITEMS,
+  KIND_START,
+  MEMBER,
+  MORE,
+  NAME_END,
+  NAME_START,
+  RAW,
+  REGULAR,
+  VALUE_END,
+  VALUE_START,
+  VERSION_END,
+  VERSION_START,
+} from './stream.ts';
+import { deepFreeze, jsonAt } from './text.ts';
+import type { Versions } from './versions.ts';
+
+/** By EVENT_TYPE of the report. */
+const TYPES = [undefined, 'ADDED', 'MODIFIED', 'DELETED'] as const;
+
+export interface ByteDecoderOptions {
+  /** Leave metadata.managedFields in. */
+  keepManagedFields?: boolean;
+  /** The store's slot of a key, or -1: of an object whose bytes it has already, a list keeps nothing twice. */
+  slotOf?: (key: string) => number;
+}
+
+export class ByteDecoder<T extends object> implements Decoder<T> {
+  readonly core: Core;
+  readonly versions: Versions;
+  readonly expected: ExpectedKind;
+  readonly options: ByteDecoderOptions;
+  readonly #apiVersion: Uint8Array;
+  readonly #kind: Uint8Array;
+
+  constructor(core: Core, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
+    this.core = core;
+    this.versions = versions;
+    this.expected = expected;
+    this.options = options;
+    this.#apiVersion = quoted(expected.apiVersion);
+    this.#kind = quoted(expected.kind);
+    core.x.scanKeepManaged(options.keepManagedFields ?? false);
+  }
+
+  frames(): FrameReader<T> {
+    return new ByteFrameReader<T>(this);
+  }
+
+  page(): PageReader<T> {
+    return new BytePageReader<T>(this);
+  }
+
+  /** Whether what was scanned last is an object that can stay as it is: apiVersion and kind are absent or the expected, byte by byte. */
+  isPlain(report: number): boolean {
+    const words = this.core.words();
+    return (
+      words[report + REGULAR] === 1 &&
+      this.#isOrAbsent(words, report + API_VERSION_START, this.#apiVersion) &&
+      this.#isOrAbsent(words, report + KIND_START, this.#kind)
+    );
+  }
+
+  #isOrAbsent(words: Uint32Array, at: number, expected: Uint8Array): boolean {
+    const start = words[at] as number;
+    if (start === 0) return true;
+    if ((words[at + 1] as number) - start !== expected.length) return false;
+    const bytes = this.core.bytes();
+    for (let i = 0; i < expected.length; i++) if (bytes[start + i] !== expected[i]) return false;
+    return true;
+  }
+
+  /** Of an object that was parsed whole: as it would be, had it stayed bytes. */
+  finish(object: object): object {
+    if (!this.options.keepManagedFields) {
+      const { metadata } = object as { metadata?: { managedFields?: unknown } };
+      if (metadata !== undefined && metadata !== null) delete metadata.managedFields;
+    }
+    return deepFreeze(object);
+  }
+}
+
+function quoted(text: string): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(text));
+}
+
+class ByteFrameReader<T extends object> implements FrameReader<T> {
+  readonly #decoder: ByteDecoder<T>;
+  readonly #stream: ByteStream;
+
+  constructor(decoder: ByteDecoder<T>) {
+    this.#decoder = decoder;
+    this.#stream = new ByteStream(decoder.core, `a watch of ${describeKind(decoder.expected)}`);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#stream.push(chunk);
+  }
+
+  next(): Frame<T> | undefined {
+    const decoder = this.#decoder;
+    const stream = this.#stream;
+    const code = stream.nextEvent();
+    if (code === MORE) return undefined;
+    const report = stream.report();
+    const words = decoder.core.words();
+    const type = code === RAW ? undefined : TYPES[words[report + EVENT_TYPE] as number];
+    if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
+    const start = words[report + VERSION_START] as number;
+    const resourceVersion =
+      start === 0 ? '' : textOf(jsonAt(decoder.core.bytes(), start, words[report + VERSION_END] as number));
+    const object = lazyObject(decoder.versions.stage()) as T;
+    stream.take();
+    return { type, object, resourceVersion };
+  }
+
+  close(): void {
+    this.#stream.close();
+  }
+
+  #parsed(report: number): Frame<T> {
+    const words = this.#decoder.core.words();
+    const text = this.#stream.text(words[report + VALUE_START] as number, words[report + VALUE_END] as number);
+    this.#stream.take();
+    const { expected } = this.#decoder;
+    const frame = toFrame<T>(rawFrame(text, describeKind(expected)), expected);
+    if ('object' in frame) this.#decoder.finish(frame.object);
+    return frame;
+  }
+}
+
+function rawFrame(text: string, of: string): RawFrame {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CapstanError('DECODE', `a watch of ${of}: a frame is not JSON: ${show(text)}`, { cause });
+  }
+  const { type, object } = value as { type?: unknown; object?: unknown };
+  if (typeof type === 'string' && typeof object === 'object' && object !== null && !Array.isArray(object)) {
+    return { type, object };
+  }
+  const got = `type ${show(type)} and object ${show(object)}`;
+  throw new CapstanError('DECODE', `a watch of ${of}: expected { type: string, object: object }, got ${got}`);
+}
+
+class BytePageReader<T extends object> implements PageReader<T> {
+  readonly #decoder: ByteDecoder<T>;
+  readonly #stream: ByteStream;
+  readonly #what: string;
+  #items: T[] | undefined;
+  #metadata: unknown;
+
+  constructor(decoder: ByteDecoder<T>) {
+    this.#decoder = decoder;
+    this.#what = `a list of ${describeKind(decoder.expected)}`;
+    this.#stream = new ByteStream(decoder.core, this.#what);
+  }
+
+  push(chunk: Uint8Array): void {
+    const stream = this.#stream;
+    stream.push(chunk);
+    for (;;) {
+      const code = stream.nextOfList();
+      if (code === MORE || code === END) return;
+      if (code === ITEMS) this.#items = [];
+      else {
+        if (code === MEMBER) this.#member();
+        else this.#item(code === RAW);
+        stream.take();
+      }
+    }
+  }
+
+  end(): ListPage<T> {
+    if (!this.#stream.listEnded()) throw new CapstanError('DECODE', `${this.#what}: the body ended early`);
+    if (this.#items === undefined) throw new CapstanError('DECODE', `${this.#what}: expected a list with items`);
+    const metadata = (this.#metadata ?? {}) as { resourceVersion?: unknown; continue?: unknown };
+    const page = {
+      items: this.#items,
+      resourceVersion: textOf(metadata.resourceVersion),
+      continue: textOf(metadata.continue),
+    };
+    this.#items = undefined;
+    return page;
+  }
+
+  close(): void {
+    this.#stream.close();
+  }
+
+  #member(): void {
+    const stream = this.#stream;
+    const report = stream.report();
+    const words = this.#decoder.core.words();
+    const name: unknown = JSON.parse(
+      stream.text((words[report + NAME_START] as number) - 1, (words[report + NAME_END] as number) + 1),
+    );
+    if (name !== 'metadata' && name !== 'items') return;
+    const value: unknown = JSON.parse(
+      stream.text(words[report + VALUE_START] as number, words[report + VALUE_END] as number),
+    );
+    if (name === 'metadata') this.#metadata = value;
+    else if (value === null) this.#items = [];
+    else if (Array.isArray(value)) this.#items = value.map((item) => this.#parsed(item));
+    else throw new CapstanError('DECODE', `${this.#what}: expected items to be an array, got ${show(value)}`);
+  }
+
+  #item(raw: boolean): void {
+    const decoder = this.#decoder;
+    const report = this.#stream.report();
+    const items = this.#items ?? [];
+    if (!raw && decoder.isPlain(report)) {
+      items.push(lazyObject(decoder.versions.stage(this.#knownSlot(report))) as T);
+      return;
+    }
+    const words = decoder.core.words();
+    const text = this.#stream.text(words[report + VALUE_START] as number, words[report + VALUE_END] as number);
+    let item: unknown;
+    try {
+      item = JSON.parse(text);
+    } catch (cause) {
+      throw new CapstanError('DECODE', `${this.#what}: an item is not JSON: ${show(text)}`, { cause });
+    }
+    items.push(this.#parsed(item));
+  }
+
+  #parsed(item: unknown): T {
+    requireNamed(item, this.#what);
+    return this.#decoder.finish(item) as T;
+  }
+
+  #knownSlot(report: number): number {
+    const { slotOf } = this.#decoder.options;
+    if (slotOf === undefined) return -1;
+    const words = this.#decoder.core.words();
+    const bytes = this.#decoder.core.bytes();
+    const name = jsonAt(bytes, words[report + 20] as number, words[report + 21] as number) as string;
+    const from = words[report + 18] as number;
+    const namespace = from === 0 ? '' : (jsonAt(bytes, from, words[report + 19] as number) as string);
+    return slotOf(namespace === '' ? name : `${namespace}/${name}`);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The names of an object's members and of its metadata's, in their order: what is equal in all objects that a server writes alike, read
+ * out of the core once (assembly/shapes.ts).
+ */
+import type { Core } from '../../core.ts';
+import { textAt } from './text.ts';
+
+export interface Shape {
+  readonly names: readonly string[];
+  readonly metadataNames: readonly string[];
+  readonly metadataIndex: number;
+  /** Values that are the same in every object of the kind, by member: kind and apiVersion. */
+  readonly constants: readonly (string | undefined)[];
+  /** From where a version lies to the first byte of its JSON. */
+  readonly jsonOffset: number;
+}
+
+/** assembly/objects.ts V_SPANS. */
+const SPANS = 16;
+
+export class Shapes {
+  readonly #core: Core;
+  readonly #constants: ReadonlyMap<string, string>;
+  readonly #names: (readonly string[] | undefined)[] = [];
+  /** By both shapes in one number. */
+  readonly #shapes = new Map<number, Shape>();
+  #lastNumber = -1;
+  #last: Shape | undefined;
+
+  /** @param constants the value of a member that is the same in all objects */
+  constructor(core: Core, constants: ReadonlyMap<string, string>) {
+    this.#core = core;
+    this.#constants = constants;
+  }
+
+  /** Of the number that a version has in the core: two u16. */
+  get(number: number): Shape {
+    if (number === this.#lastNumber && this.#last !== undefined) return this.#last;
+    let shape = this.#shapes.get(number);
+    if (shape === undefined) {
+      const names = this.#namesOf(number & 0xffff);
+      const metadataNames = this.#namesOf(number >>> 16);
+      shape = {
+        names,
+        metadataNames,
+        metadataIndex: names.indexOf('metadata'),
+        constants: names.map((name) => this.#constants.get(name)),
+        jsonOffset: SPANS + 8 * (names.length + metadataNames.length),
+      };
+      this.#shapes.set(number, shape);
+    }
+    this.#lastNumber = number;
+    this.#last = shape;
+    return shape;
+  }
+
+  #namesOf(shape: number): readonly string[] {
+    const known = this.#names[shape];
+    if (known !== undefined) return known;
+    const at = this.#core.x.shapeAt(shape);
+    const words = this.#core.words();
+    const bytes = this.#core.bytes();
+    const count = (words[(at >>> 2) + 1] as number) & 0xffff;
+    const names: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const entry = (at >>> 2) + 6 + 2 * i;
+      const start = at + (words[entry] as number);
+      names.push(textAt(bytes, start, start + (words[entry + 1] as number)));
+    }
+    this.#names[shape] = names;
+    return names;
+  }
+}

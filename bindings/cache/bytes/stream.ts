@@ -1,0 +1,110 @@
+/** Bytes into the core, and what it finds in them (assembly/stream.ts, assembly/report.ts). */
+import type { Core } from '../../core.ts';
+import { CapstanError, show } from '../../errors.ts';
+import { textAt } from './text.ts';
+
+/** What eventNext and listNext answer. */
+export const MORE = 0;
+export const VALUE = 1;
+export const MEMBER = 2;
+export const END = 3;
+export const ITEMS = 4;
+export const RAW = 5;
+const TOO_LONG = -2;
+const NOT_AN_OBJECT = -3;
+
+/** Words of the report. */
+export const EVENT_TYPE = 0;
+export const REGULAR = 2;
+export const VALUE_START = 4;
+export const VALUE_END = 5;
+export const NAME_START = 6;
+export const NAME_END = 7;
+const FAILURE = 8;
+const FAILURE_AT = 9;
+export const VERSION_START = 12;
+export const VERSION_END = 13;
+export const API_VERSION_START = 14;
+export const KIND_START = 16;
+
+/** Why a scan failed (assembly/json.ts). */
+const TOO_DEEP = 3;
+
+/** client-go: apimachinery runtime/serializer/streaming, the largest frame. */
+export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+
+export class ByteStream {
+  readonly #core: Core;
+  readonly #what: string;
+  readonly #limit: number;
+  #handle: number;
+
+  /** @param what for messages: `a watch of v1 Pod` */
+  constructor(core: Core, what: string, limit = MAX_OBJECT_BYTES) {
+    this.#core = core;
+    this.#what = what;
+    this.#limit = limit;
+    this.#handle = core.x.streamNew(limit);
+    if (this.#handle === 0) throw core.outOfMemory();
+  }
+
+  push(chunk: Uint8Array): void {
+    const { x } = this.#core;
+    const at = x.streamRoom(this.#handle, chunk.length);
+    if (at === 0) throw this.#core.outOfMemory();
+    this.#core.bytes().set(chunk, at >>> 0);
+    x.streamPushed(this.#handle, chunk.length);
+  }
+
+  /** VALUE, RAW or MORE; throws DECODE for the rest. */
+  nextEvent(): number {
+    const code = this.#core.x.eventNext(this.#handle);
+    if (code < 0) throw this.#error(code);
+    return code;
+  }
+
+  /** MEMBER, ITEMS, VALUE or RAW (an item), END or MORE; throws DECODE for the rest. */
+  nextOfList(): number {
+    const code = this.#core.x.listNext(this.#handle);
+    if (code < 0) throw this.#error(code);
+    return code;
+  }
+
+  take(): void {
+    this.#core.x.streamTake(this.#handle);
+  }
+
+  listEnded(): boolean {
+    return this.#core.x.listEnded(this.#handle) !== 0;
+  }
+
+  /** The index of the report's first word in `core.words()`. */
+  report(): number {
+    return this.#core.x.scanReport() >>> 2;
+  }
+
+  /** Text of a range that the report names. */
+  text(from: number, to: number): string {
+    return textAt(this.#core.bytes(), from, to);
+  }
+
+  close(): void {
+    if (this.#handle !== 0) this.#core.x.streamFree(this.#handle);
+    this.#handle = 0;
+  }
+
+  #error(code: number): CapstanError {
+    const what = this.#what;
+    if (code === TOO_LONG) return new CapstanError('DECODE', `${what}: a value is longer than ${this.#limit} bytes`);
+    const at = this.report();
+    const words = this.#core.words();
+    const failedAt = words[at + FAILURE_AT] as number;
+    if (code === NOT_AN_OBJECT) return new CapstanError('DECODE', `${what}: expected a JSON object`);
+    if (words[at + FAILURE] === TOO_DEEP) {
+      return new CapstanError('DECODE', `${what}: a value nests deeper than 10000 levels`);
+    }
+    const from = Math.max(words[at + VALUE_START] as number, failedAt - 30);
+    const near = show(this.text(from, failedAt + 30));
+    return new CapstanError('DECODE', `${what}: not JSON, near ${near}`);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The versions of one cache in its core: staged by a decoder, taken over by a store, let go when they are replaced.
+ *
+ * A version that someone may hold has a Version object, which this keeps: when the core lets the bytes go, they are copied out
+ * for it first. Copies share slabs of 64 KiB: a program that keeps one object keeps its neighbours' bytes too, some twenty of them, and
+ * no weak reference has to be made for each event (170 ns) and kept by every minor collection.
+ */
+import { type Core, NO_MEMORY } from '../../core.ts';
+import { lazyObject } from './lazy.ts';
+import { Shapes } from './shapes.ts';
+import { type Located, type Slab, Version } from './version.ts';
+
+const SLAB_BYTES = 65_536;
+/** What is larger has a slab of its own. */
+const LARGE_BYTES = SLAB_BYTES / 4;
+
+export class Versions {
+  readonly core: Core;
+  readonly handle: number;
+  readonly #shapes: Shapes;
+  /** By number in the core: those that have been handed out or wait for a store. */
+  readonly #versions: (Version | undefined)[] = [];
+  /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
+  readonly #staged: Version[] = [];
+  #slab: Slab = newSlab(0);
+  #slabUsed = 0;
+  #serial = 0;
+
+  /** @param constants what apiVersion and kind are in every object, where it has them */
+  constructor(core: Core, constants: { apiVersion: string; kind: string }) {
+    this.core = core;
+    this.handle = core.x.objectsNew();
+    if (this.handle === 0) throw core.outOfMemory();
+    this.#shapes = new Shapes(core, new Map(Object.entries(constants)));
+  }
+
+  /** Keeps the object that the core scanned last, or shares the slot's version where its bytes are the same. The version is staged. */
+  stage(likeSlot = -1): Version {
+    const { x } = this.core;
+    const id = likeSlot < 0 ? x.objectStage(this.handle) : x.objectStageLike(this.handle, likeSlot);
+    if (id === NO_MEMORY) throw this.core.outOfMemory();
+    const known = this.#versions[id];
+    if (known !== undefined && known.staged >= 0) {
+      x.objectRelease(this.handle, id); // it stands twice in one list; one reference is enough
+      return known;
+    }
+    const version = known ?? this.#make(id);
+    version.staged = this.#staged.length;
+    this.#staged.push(version);
+    return version;
+  }
+
+  /** The object of a version: the same one as long as somebody holds it. */
+  objectOf(version: Version): object {
+    const known = version.object?.deref();
+    if (known !== undefined) return known;
+    const object = lazyObject(version);
+    version.object = new WeakRef(object);
+    return object;
+  }
+
+  /** The version of a slot, if it has one. */
+  at(slot: number): Version | undefined {
+    const id = this.core.x.objectOf(this.handle, slot);
+    if (id < 0) return undefined;
+    return this.#versions[id] ?? this.#make(id);
+  }
+
+  /** Makes a version, which lies in the core, a slot's. */
+  put(slot: number, version: Version): void {
+    const { x } = this.core;
+    if (version.staged < 0) x.objectRetain(this.handle, version.id);
+    const old = x.objectPut(this.handle, slot, version.id);
+    if (old === NO_MEMORY) {
+      if (version.staged < 0) this.#release(version.id);
+      throw this.core.outOfMemory();
+    }
+    if (version.staged >= 0) this.#unstage(version);
+    if (old < 0) return;
+    if (old !== version.id) {
+      version.replaced = this.#versions[old]?.serial ?? 0;
+      version.changes = version.replaced === 0 ? 0 : x.objectChanges(this.handle, old, version.id);
+    }
+    this.#release(old);
+  }
+
+  /** A slot has no version any more. */
+  remove(slot: number): void {
+    const old = this.core.x.objectTake(this.handle, slot);
+    if (old >= 0) this.#release(old);
+  }
+
+  /** What no store has taken over by now leaves the core. */
+  settle(): void {
+    for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
+      version.staged = -1;
+      this.#release(version.id);
+    }
+  }
+
+  /** Staged versions that wait. */
+  waiting(): number {
+    return this.#staged.length;
+  }
+
+  locate(id: number, into: Located): void {
+    into.at = this.core.x.objectAt(this.handle, id);
+    into.words = this.core.words();
+    into.bytes = this.core.bytes();
+  }
+
+  #make(id: number): Version {
+    const at = this.core.x.objectAt(this.handle, id);
+    const shape = this.#shapes.get(this.core.words()[(at >>> 2) + 1] as number);
+    this.#serial++;
+    const version = new Version(this, shape, id, this.#serial);
+    this.#versions[id] = version;
+    return version;
+  }
+
+  #unstage(version: Version): void {
+    const last = this.#staged.pop() as Version;
+    if (last !== version) {
+      this.#staged[version.staged] = last;
+      last.staged = version.staged;
+    }
+    version.staged = -1;
+  }
+
+  /** One reference less; with the last one, the bytes of a version that has been handed out are copied out of the core. */
+  #release(id: number): void {
+    const { x } = this.core;
+    const version = this.#versions[id];
+    if (version !== undefined) {
+      const at = x.objectAt(this.handle, id);
+      const words = this.core.words();
+      if (words[(at >>> 2) + 2] === 1) {
+        this.#copyOut(version, at, version.shape.jsonOffset + (words[at >>> 2] as number));
+        this.#versions[id] = undefined;
+      }
+    }
+    x.objectRelease(this.handle, id);
+  }
+
+  #copyOut(version: Version, at: number, length: number): void {
+    const bytes = this.core.bytes().subarray(at, at + length);
+    if (length > LARGE_BYTES) {
+      version.slab = newSlab(length);
+      version.at = 0;
+    } else {
+      if (this.#slabUsed + length > this.#slab.bytes.length) {
+        this.#slab = newSlab(SLAB_BYTES);
+        this.#slabUsed = 0;
+      }
+      version.slab = this.#slab;
+      version.at = this.#slabUsed;
+      this.#slabUsed = (this.#slabUsed + length + 7) & ~7;
+    }
+    version.slab.bytes.set(bytes, version.at);
+    version.id = -1;
+  }
+}
+
+function newSlab(length: number): Slab {
+  const bytes = new Uint8Array((length + 7) & ~7);
+  return { bytes, words: new Uint32Array(bytes.buffer) };
+}

@@ -1,0 +1,145 @@
+/**
+ * Discovery: which resources a server has. Two questions are asked of it here: what a resource that the program does not know
+ * is like, and whether a resource that was there is gone. The second decides over delete events for everything in a cache, so
+ * it is answered with yes only where the server itself says so: a proxy's 404 never is.
+ */
+import { systemClock } from '../clock.ts';
+import { CapstanError, invalid } from '../errors.ts';
+import type { Caller } from './list-watch.ts';
+import { defineResource, groupVersion, type Resource } from './resource.ts';
+import { sendWithRepeats } from './rest.ts';
+import { isStatus, StatusError, statusErrorFromAnswer } from './status-error.ts';
+import type { Transport } from './transport.ts';
+
+/** An answer to discovery is some 100 KB at most; without a byte for this long the connection is dead. */
+const DISCOVERY_IDLE_MS = 90_000;
+
+/** apimachinery: meta/v1 APIResourceList, APIGroup and APIGroupList, as far as they are read. */
+interface ResourceList {
+  kind: 'APIResourceList';
+  resources: { name?: unknown; kind?: unknown; namespaced?: unknown }[];
+}
+interface Group {
+  name?: unknown;
+  versions?: { version?: unknown }[];
+  preferredVersion?: { version?: unknown };
+}
+
+/**
+ * Describes a resource that is known by name only, for dynamic caches: asks the server for its kind and whether it has
+ * namespaces. Without a version the server's preferred one is taken.
+ *
+ * @param name `resource` is the plural, as in the URL
+ * @throws StatusError 404 for a resource that the server does not have, and whatever else the server answers;
+ *   TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
+ * @example
+ * const widgets = await resourceOf(transport, { group: 'example.com', version: 'v1', resource: 'widgets' });
+ * const listWatch = new ListWatch(transport, widgets);
+ */
+export async function resourceOf<T extends object = object>(
+  transport: Transport,
+  name: { group: string; version?: string; resource: string },
+  options: { signal?: AbortSignal; clock?: Caller['clock'] } = {},
+): Promise<Resource<T>> {
+  const { group, resource } = name;
+  if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
+  if (typeof resource !== 'string' || resource === '' || resource.includes('/'))
+    throw invalid('resource', 'the plural of a resource, such as "pods"', resource);
+  const caller = { clock: options.clock ?? systemClock, signal: options.signal ?? new AbortController().signal };
+  const version = name.version ?? (group === '' ? 'v1' : await preferredVersion(transport, group, caller));
+  const path = groupVersionPath({ group, version });
+  const found = resourcesIn(await getJson(transport, path, caller), path).find((one) => one.name === resource);
+  if (found === undefined) {
+    const message = `the server has no ${resource} in ${groupVersion({ group, version })}`;
+    throw new StatusError(404, { kind: 'Status', code: 404, reason: 'NotFound', message }, `GET ${path}`);
+  }
+  const { kind, namespaced } = found;
+  if (typeof kind !== 'string' || typeof namespaced !== 'boolean')
+    throw new CapstanError('DECODE', `GET ${path}: the entry of ${resource} expected kind and namespaced`);
+  return defineResource<T>()({ group, version, kind, plural: resource, namespaced });
+}
+
+/** `/api/v1` or `/apis/apps/v1`. */
+export function groupVersionPath(resource: { group: string; version: string }): string {
+  return `${resource.group === '' ? '/api' : '/apis'}/${groupVersion(resource)}`;
+}
+
+/**
+ * Whether the refusal of a list, `error`, means that the server no longer has the resource. A Status NotFound for the
+ * collection says so itself. kube-apiserver, however, answers for a deleted CustomResourceDefinition with the bare page
+ * "404 page not found", as any proxy might: then its own discovery must say it, as JSON. In doubt, false; never rejects.
+ */
+export async function confirmAbsence(
+  transport: Transport,
+  resource: { group: string; version: string; plural: string },
+  error: unknown,
+  caller: Caller,
+): Promise<boolean> {
+  if (!(error instanceof StatusError) || error.status !== 404) return false;
+  if (isStatus(error.body)) return error.reason === 'NotFound' && !hasName(error.body.details);
+  try {
+    return await discoveryLacks(transport, resource, caller);
+  } catch {
+    return false;
+  }
+}
+
+async function discoveryLacks(
+  transport: Transport,
+  resource: { group: string; version: string; plural: string },
+  caller: Caller,
+): Promise<boolean> {
+  const path = groupVersionPath(resource);
+  try {
+    const resources = resourcesIn(await getJson(transport, path, caller), path);
+    return resources.every(({ name }) => name !== resource.plural);
+  } catch (error) {
+    // With its last resource a version goes too, and with its last version a group; the core group never does.
+    if (!(error instanceof StatusError) || error.status !== 404 || resource.group === '') return false;
+  }
+  const { kind, groups } = (await getJson(transport, '/apis', caller)) as { kind?: unknown; groups?: unknown };
+  if (kind !== 'APIGroupList' || !Array.isArray(groups)) return false;
+  const group = (groups as Group[]).find(({ name }) => name === resource.group);
+  return group === undefined || !(group.versions ?? []).some(({ version }) => version === resource.version);
+}
+
+async function preferredVersion(transport: Transport, group: string, caller: Caller): Promise<string> {
+  const path = `/apis/${group}`;
+  const version = ((await getJson(transport, path, caller)) as Group).preferredVersion?.version;
+  if (typeof version !== 'string' || version === '')
+    throw new CapstanError('DECODE', `GET ${path}: expected an APIGroup with a preferredVersion`);
+  return version;
+}
+
+function resourcesIn(body: object, path: string): ResourceList['resources'] {
+  const { kind, resources } = body as Partial<ResourceList>;
+  if (kind === 'APIResourceList' && Array.isArray(resources)) return resources;
+  throw new CapstanError('DECODE', `GET ${path}: expected an APIResourceList`);
+}
+
+async function getJson(transport: Transport, path: string, caller: Caller): Promise<object> {
+  const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
+  const exchange = await sendWithRepeats(
+    transport,
+    { method: 'GET', path, headers },
+    { ...caller, idleMs: DISCOVERY_IDLE_MS },
+  );
+  try {
+    if (exchange.status !== 200)
+      throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${path}`);
+    const body: unknown = JSON.parse(await exchange.text());
+    if (typeof body === 'object' && body !== null) return body;
+    throw new SyntaxError('not an object');
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new CapstanError('DECODE', `GET ${path}: the body is no JSON object`, { cause: error });
+    throw error;
+  } finally {
+    exchange.close();
+  }
+}
+
+function hasName(details: object | undefined): boolean {
+  const name = (details as { name?: unknown } | undefined)?.name;
+  return name !== undefined && name !== '';
+}

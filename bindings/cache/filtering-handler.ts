@@ -1,0 +1,52 @@
+/** A handler that sees a part of the objects. client-go: tools/cache/controller.go FilteringResourceEventHandler. */
+import { requireFunction, requireObject } from '../errors.ts';
+import type { Change } from './change.ts';
+import { type ResourceEventHandler, requireHandler } from './handler.ts';
+import { DeletedFinalStateUnknown } from './keys.ts';
+
+/**
+ * Passes on what a filter accepts, so that the handler sees a consistent part of the world: an object that begins to pass is
+ * an addition, one that no longer passes is a deletion, with its last state that passed. The filter is asked about the old and
+ * the new state of each update and must answer the same for the same state.
+ *
+ * A tombstone is judged by the last state that was known; where none is, it is passed on.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * informer.addEventHandler(
+ *   new FilteringResourceEventHandler({
+ *     filterFunc: (pod) => pod.spec?.nodeName === 'node-1',
+ *     handler: { onAdd: (pod) => use(pod), onDelete: (pod) => use(pod) },
+ *   }),
+ * );
+ */
+export class FilteringResourceEventHandler<T extends object> implements ResourceEventHandler<T> {
+  readonly #filter: (object: T) => boolean;
+  readonly #handler: ResourceEventHandler<T>;
+
+  constructor(options: { filterFunc: (object: T) => boolean; handler: ResourceEventHandler<T> }) {
+    requireObject('options', options);
+    requireFunction('options.filterFunc', options.filterFunc);
+    requireHandler(options.handler);
+    this.#filter = options.filterFunc;
+    this.#handler = options.handler;
+  }
+
+  /** What the handlers return is passed on, so that the promise of an async one is waited for. */
+  onAdd(object: T, isInInitialList: boolean): unknown {
+    return this.#filter(object) ? this.#handler.onAdd?.(object, isInInitialList) : undefined;
+  }
+
+  onUpdate(old: T, now: T, change: Change): unknown {
+    const passes = this.#filter(now);
+    const passed = this.#filter(old);
+    if (passes && passed) return this.#handler.onUpdate?.(old, now, change);
+    if (passes) return this.#handler.onAdd?.(now, false);
+    return passed ? this.#handler.onDelete?.(old) : undefined;
+  }
+
+  onDelete(object: T | DeletedFinalStateUnknown<T>): unknown {
+    const last = object instanceof DeletedFinalStateUnknown ? object.obj : object;
+    return last === undefined || this.#filter(last) ? this.#handler.onDelete?.(object) : undefined;
+  }
+}

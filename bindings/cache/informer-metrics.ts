@@ -1,0 +1,155 @@
+/**
+ * client-go's informer metrics, and ours beside them. An informer without a name has none, and of informers with one name and
+ * one resource the first has them, as in client-go (tools/cache/informer_metrics.go, identity.go): two would overwrite each other.
+ */
+import type { Clock } from '../clock.ts';
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import type { Resource } from './resource.ts';
+
+/** The labels of an informer's metrics. */
+export interface InformerIdentity {
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+/** Figures of an informer at the moment of the call; `undefined` for what is not known. */
+export interface InformerReadings {
+  /** How many seconds ago the server last sent a byte. */
+  lastSignOfLifeSeconds(): number | undefined;
+  /** Bytes of memory that the cached objects take, where the cache keeps bytes. */
+  bytes(): number | undefined;
+  /** How many notifications wait for each handler. */
+  handlerBacklogs(): { handler: string; depth: number }[];
+}
+
+/**
+ * client-go's `cache.InformerMetricsProvider`. The three are called while events are processed; what they throw is reported.
+ *
+ * @example
+ * const metrics = new InformerPrometheusProvider();
+ * const informer = new SharedIndexInformer(new ListWatch(transport, Pod), { name: 'web', metricsProvider: metrics });
+ * console.log(metrics.text()); // informer_queued_items{name="web",group="",version="v1",resource="pods"} 0 …
+ */
+export interface InformerMetricsProvider {
+  /** How many deltas wait to be processed. */
+  newQueuedItemMetric(id: InformerIdentity): { set(value: number): void };
+  /** How long a delta took to process, in seconds: store, indices and the queues of the handlers. */
+  newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void };
+  /** The last 15 digits of the store's resource version, so that they fit a float. */
+  newStoreResourceVersionMetric(id: InformerIdentity): { set(value: number): void };
+  /** Beyond client-go: figures to read when metrics are asked for. Called when the informer starts; what it returns when it ends. */
+  addReadings?(id: InformerIdentity, readings: InformerReadings): () => void;
+}
+
+export function identityOf(name: string, { group, version, plural }: Resource<never, string>): InformerIdentity {
+  return { name, group, version, resource: plural };
+}
+
+/** The names and resources that are taken, by provider. */
+const taken = new WeakMap<InformerMetricsProvider, Set<string>>();
+
+/** What an informer with metrics calls. */
+export class InformerMeter {
+  readonly #clock: Clock;
+  readonly #queuedItems: { set(value: number): void };
+  readonly #latency: { observe(seconds: number): void };
+  readonly #resourceVersion: { set(value: number): void };
+  readonly #release: () => void;
+  #started = 0;
+  #lastVersion = '';
+
+  private constructor(
+    provider: InformerMetricsProvider,
+    id: InformerIdentity,
+    clock: Clock,
+    readings: InformerReadings,
+    release: () => void,
+  ) {
+    this.#clock = clock;
+    this.#queuedItems = provider.newQueuedItemMetric(id);
+    this.#latency = provider.newProcessingLatencyMetric(id);
+    this.#resourceVersion = provider.newStoreResourceVersionMetric(id);
+    const forget = provider.addReadings?.(id, readings);
+    this.#release = () => {
+      release();
+      forget?.();
+    };
+  }
+
+  /** `undefined`, and a report, where the name is taken for this resource, or the provider throws. */
+  static start(
+    provider: InformerMetricsProvider,
+    id: InformerIdentity,
+    clock: Clock,
+    readings: InformerReadings,
+  ): InformerMeter | undefined {
+    const names = taken.get(provider) ?? new Set();
+    taken.set(provider, names);
+    const key = JSON.stringify(id);
+    try {
+      if (names.has(key)) {
+        const got = `an informer named "${id.name}" of ${id.resource} has metrics already`;
+        throw new CapstanError('INVALID_ARGUMENT', `${got}: give each informer of a resource a name of its own`);
+      }
+      const meter = new InformerMeter(provider, id, clock, readings, () => names.delete(key));
+      names.add(key);
+      return meter;
+    } catch (error) {
+      handleError(error, 'informer metrics');
+      return undefined;
+    }
+  }
+
+  queued(items: number): void {
+    this.#call(() => this.#queuedItems.set(items));
+  }
+
+  /** Before a delta is processed. */
+  begin(): void {
+    this.#started = this.#clock.now();
+  }
+
+  /** After it, with what the queue and the store are then. */
+  end(items: number, resourceVersion: string): void {
+    this.#call(() => {
+      this.#latency.observe((this.#clock.now() - this.#started) / 1000);
+      this.#queuedItems.set(items);
+      if (resourceVersion === this.#lastVersion) return;
+      this.#lastVersion = resourceVersion;
+      if (/^\d+$/.test(resourceVersion)) this.#resourceVersion.set(Number(resourceVersion.slice(-15)));
+    });
+  }
+
+  stop(): void {
+    this.#call(() => {
+      this.#queuedItems.set(0);
+      this.#release();
+    });
+  }
+
+  #call(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      handleError(error, 'informer metrics');
+    }
+  }
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireMetrics(name: unknown, provider: InformerMetricsProvider | undefined): void {
+  if (name !== undefined && (typeof name !== 'string' || name === ''))
+    throw invalid('options.name', 'a string that is not empty', name);
+  if (provider === undefined) return;
+  for (const method of [
+    'newQueuedItemMetric',
+    'newProcessingLatencyMetric',
+    'newStoreResourceVersionMetric',
+  ] as const) {
+    requireFunction(`options.metricsProvider.${method}`, (provider as Partial<InformerMetricsProvider>)[method]);
+  }
+  if (provider.addReadings !== undefined) requireFunction('options.metricsProvider.addReadings', provider.addReadings);
+}

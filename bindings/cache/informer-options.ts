@@ -1,0 +1,74 @@
+/** The options of a shared informer, and their checks. */
+import type { Clock } from '../clock.ts';
+import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { environmentSwitch, environmentVariable } from './environment.ts';
+import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
+import type { ReflectorOptions } from './reflector.ts';
+
+/** `T` is inferred where the options are given; options kept in a variable and without a transform need none. */
+export interface SharedIndexInformerOptions<T extends object = never> {
+  /**
+   * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default, is never, also for
+   * handlers that ask for it. A handler may have a period of its own. The shortest is 1 s.
+   */
+  resyncPeriod?: number;
+  clock?: Clock;
+  /** In [0, 1): jitter of back-off and of timeoutSeconds. */
+  random?: () => number;
+  /** Gets every failure of list and watch, with its class and what happens next; see {@link ReflectorOptions}. */
+  watchErrorHandler?: ReflectorOptions['watchErrorHandler'];
+  /** Asks for the initial objects through a watch, where the server serves that; otherwise they are listed. Default true. */
+  watchList?: boolean;
+  /**
+   * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered by object, by a
+   * {@link DeltaFIFO}, as client-go's informers did before.
+   */
+  queue?: 'real' | 'delta';
+  /**
+   * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
+   * change the object it is given, and must return it or another with `metadata.name`; it must be idempotent, as an object that did
+   * not change may come again. One that throws is reported (code TRANSFORM), and the object is kept as it came.
+   */
+  transform?(object: T): T;
+  /**
+   * Whether plain and transformed objects are frozen all through on their way in, so that a reader that writes to one gets a
+   * TypeError on the spot. Default: yes, unless NODE_ENV is `production` or the mutation detector is on.
+   */
+  freeze?: boolean;
+  /**
+   * Whether to watch for two minutes, once a second, that no reader changes an object of the cache, and to report one that was
+   * changed through handleError, with what changed (code MUTATED). Costs a copy of every object. Default: whether the
+   * environment variable KUBE_CACHE_MUTATION_DETECTOR is true.
+   */
+  mutationDetector?: boolean;
+  /** The informer's name in its metrics; without one it has none. Of one resource each informer needs its own. */
+  name?: string;
+  /** Gets the metrics of the informer. */
+  metricsProvider?: InformerMetricsProvider;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireInformerOptions<T extends object>(options: SharedIndexInformerOptions<T>): void {
+  requireObject('options', options);
+  const { resyncPeriod, random, watchErrorHandler, transform, name, metricsProvider } = options;
+  if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
+  if (random !== undefined) requireFunction('options.random', random);
+  if (watchErrorHandler !== undefined) requireFunction('options.watchErrorHandler', watchErrorHandler);
+  if (transform !== undefined) requireFunction('options.transform', transform);
+  for (const flag of ['freeze', 'mutationDetector', 'watchList'] as const) {
+    const value: unknown = options[flag];
+    if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${flag}`, 'true or false', value);
+  }
+  const { queue = 'real' } = options;
+  if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
+  requireMetrics(name, metricsProvider);
+}
+
+/** What guards the objects of a cache, by the options and by the environment. */
+export function guardsOf<T extends object>(
+  options: SharedIndexInformerOptions<T>,
+): { freeze: boolean; detect: boolean } {
+  const detect = options.mutationDetector ?? environmentSwitch('KUBE_CACHE_MUTATION_DETECTOR');
+  // Frozen objects cannot be mutated: who asks for the detector wants to see it happen without the program failing.
+  return { detect, freeze: options.freeze ?? (!detect && environmentVariable('NODE_ENV') !== 'production') };
+}

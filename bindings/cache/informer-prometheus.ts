@@ -1,0 +1,142 @@
+/**
+ * The informer metrics in Prometheus' text format: client-go's with the names, labels, help and buckets of Kubernetes
+ * (component-base metrics/prometheus/clientgo), and ours, which begin with `capstan_` and are read when text() is called.
+ */
+import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
+import type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
+
+const LATENCY_BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+interface Figures {
+  queued?: number;
+  resourceVersion?: number;
+  latency?: Counts;
+  readings?: InformerReadings;
+}
+
+/**
+ * Collects the metrics of every named informer that it is given to.
+ *
+ * @example
+ * const metrics = new InformerPrometheusProvider();
+ * const factory = newSharedInformerFactory(transport, { name: 'web', metricsProvider: metrics });
+ * console.log(metrics.text());
+ */
+export class InformerPrometheusProvider implements InformerMetricsProvider {
+  /** By labels. */
+  readonly #informers = new Map<string, Figures>();
+
+  newQueuedItemMetric(id: InformerIdentity): { set(value: number): void } {
+    const figures = this.#of(id);
+    figures.queued = 0;
+    return {
+      set: (value) => {
+        figures.queued = value;
+      },
+    };
+  }
+
+  newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void } {
+    const counts = emptyCounts(LATENCY_BUCKETS);
+    this.#of(id).latency = counts;
+    return { observe: (seconds) => observeIn(LATENCY_BUCKETS, counts, seconds) };
+  }
+
+  newStoreResourceVersionMetric(id: InformerIdentity): { set(value: number): void } {
+    const figures = this.#of(id);
+    return {
+      set: (value) => {
+        figures.resourceVersion = value;
+      },
+    };
+  }
+
+  /** An informer that has ended is no longer shown. */
+  addReadings(id: InformerIdentity, readings: InformerReadings): () => void {
+    this.#of(id).readings = readings;
+    return () => this.#informers.delete(labelsOf(id));
+  }
+
+  /** All metrics of all informers, in the text format (version 0.0.4). */
+  text(): string {
+    const informers = [...this.#informers].sort(([a], [b]) => (a < b ? -1 : 1));
+    const lines: string[] = [];
+    // A metric without an informer that has it is left out, with its header.
+    const metric = (
+      type: string,
+      name: string,
+      help: string,
+      write: (labels: string, of: Figures) => string[],
+    ): void => {
+      const series = informers.flatMap(([labels, figures]) => write(labels, figures));
+      if (series.length > 0) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series);
+    };
+    const gauge = (name: string, help: string, value: (of: Figures) => number | undefined): void =>
+      metric('gauge', name, help, (labels, figures) => {
+        const figure = value(figures);
+        return figure === undefined ? [] : [`${name}{${labels}} ${showNumber(figure)}`];
+      });
+    gauge('capstan_informer_bytes', 'Bytes of memory that the objects of the informer take.', (of) =>
+      of.readings?.bytes(),
+    );
+    const backlog = 'capstan_informer_handler_backlog';
+    metric('gauge', backlog, 'Number of notifications that wait for the handler.', (labels, { readings }) =>
+      (readings?.handlerBacklogs() ?? []).map(
+        ({ handler, depth }) => `${backlog}{${labels},handler="${escapeLabel(handler)}"} ${depth}`,
+      ),
+    );
+    gauge('capstan_informer_last_sign_of_life_seconds', 'How many seconds ago the API server last sent a byte.', (of) =>
+      of.readings?.lastSignOfLifeSeconds(),
+    );
+    const latency = 'informer_processing_latency_seconds';
+    metric(
+      'histogram',
+      latency,
+      '[ALPHA] Time taken to process events after they are popped from the informer queue, in seconds.',
+      (labels, figures) => (figures.latency === undefined ? [] : histogram(latency, labels, figures.latency)),
+    );
+    gauge(
+      'informer_queued_items',
+      '[ALPHA] Number of items that are queued in the informer and wait to be processed.',
+      (of) => of.queued,
+    );
+    gauge(
+      'informer_store_resource_version',
+      '[ALPHA] The last 15 digits of the resource version of the informer store.',
+      (of) => of.resourceVersion,
+    );
+    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+  }
+
+  #of(id: InformerIdentity): Figures {
+    const labels = labelsOf(id);
+    let figures = this.#informers.get(labels);
+    if (figures === undefined) {
+      figures = {};
+      this.#informers.set(labels, figures);
+    }
+    return figures;
+  }
+}
+
+function labelsOf({ name, group, version, resource }: InformerIdentity): string {
+  const labels = { name, group, version, resource };
+  return Object.entries(labels)
+    .map(([label, value]) => `${label}="${escapeLabel(value)}"`)
+    .join(',');
+}
+
+function histogram(name: string, labels: string, { sum, counts }: Counts): string[] {
+  let below = 0;
+  const lines = LATENCY_BUCKETS.map((bound, i) => {
+    below += counts[i] as number;
+    return `${name}_bucket{${labels},le="${showNumber(bound)}"} ${below}`;
+  });
+  below += counts.at(-1) as number;
+  return [
+    ...lines,
+    `${name}_bucket{${labels},le="+Inf"} ${below}`,
+    `${name}_sum{${labels}} ${showNumber(sum)}`,
+    `${name}_count{${labels}} ${below}`,
+  ];
+}

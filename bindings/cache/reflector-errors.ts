@@ -1,0 +1,39 @@
+/** How a reflector judges its failures: which can simply be tried again, which mean the end of the resource, and which deserve a word. */
+import { CapstanError } from '../errors.ts';
+import { isReset } from './rest.ts';
+import type { WatchFailure } from './status.ts';
+import { isTooManyRequests, StatusError } from './status-error.ts';
+import { TransportError } from './transport.ts';
+
+/** A watch that ended within a second without an event. Not to be resumed, lest a broken server be asked without pause. */
+export class VeryShortWatch extends CapstanError {
+  constructor(what: string, cause: unknown) {
+    super('TRANSPORT', `the watch of ${what} ended at once, without an event`, { cause });
+  }
+}
+
+/** The server asks for patience, or is not there: what was asked can be asked again as it is. client-go: reflector.go isWatchErrorRetriable. */
+export function isBusy(error: unknown): boolean {
+  if (isTooManyRequests(error) || !(error instanceof CapstanError)) return true;
+  // No connection: the server restarts. `unknown` counts as refused.
+  return error instanceof TransportError && (error.kind === 'refused' || error.kind === 'unknown');
+}
+
+/** A refused connection is part of a server's restart until the back-off has grown to this. */
+const WORTH_REPORTING_MS = 5000;
+
+/** Whether a failure is reported where nobody asked to be told of all of them: not what belongs to a healthy life. */
+export function isWorthReporting(error: unknown, { class: kind, next, afterMs }: WatchFailure): boolean {
+  if (kind === 'expired' || isReset(error) || error instanceof VeryShortWatch) return false;
+  switch (next) {
+    case 'park':
+      return true;
+    case 'relist':
+    case 'rewatch':
+      return afterMs > WORTH_REPORTING_MS || (next === 'relist' && !isBusy(error));
+    case 'list':
+      return !(error instanceof StatusError); // a refusal: the server has no streams
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,52 @@
+/** What a reflector fills, and how it can be told to behave. */
+import type { Clock } from '../clock.ts';
+import type { BackoffOptions } from './backoff.ts';
+import type { Decoder } from './decoder.ts';
+import type { WatchErrorHandler } from './status.ts';
+
+/** What a reflector fills. {@link Indexer} is one. */
+export interface ReflectorStore<T> {
+  add(object: T): void;
+  update(object: T): void;
+  delete(object: T): void;
+  replace(list: readonly T[], resourceVersion: string): void;
+  resync?(): void;
+  bookmark?(resourceVersion: string): void;
+}
+
+export interface ReflectorOptions<T = object> {
+  clock?: Clock;
+  /** In [0, 1): jitter of the back-off and of timeoutSeconds. */
+  random?: () => number;
+  /** Milliseconds between two questions to `shouldResync` while watching; 0, the default, is never. A function is asked anew each time. */
+  resyncPeriod?: number | (() => number);
+  /** Whether to call the store's `resync` now. Default: always. */
+  shouldResync?: () => boolean;
+  /**
+   * Gets every failure, with its class and what happens next. The default reports through handleError those after which everything
+   * is asked for again, and connections that stay refused; it is silent about a healthy life: an expired version, a connection
+   * that was reset, a watch closed at once, a request repeated as the server asked, a server without streams.
+   */
+  watchErrorHandler?: WatchErrorHandler;
+  /**
+   * Asks for the initial objects through a watch, which costs the server less than a list; where it does not serve that, they
+   * are listed. Default true, as in client-go since 1.35.
+   */
+  watchList?: boolean;
+  /** Objects a page of each list. 0, the default: 500, or no pages where the server can then answer from its memory. */
+  watchListPageSize?: number;
+  /** Milliseconds after which the server is to end a watch: random in [m, 2 m). Less than five minutes, the default, is not honoured. */
+  minWatchTimeout?: number;
+  /** For how many milliseconds a watch that ends with an internal error (an ERROR event 500) is opened again at once. Default 0: then everything is asked for again. */
+  maxInternalErrorRetryDuration?: number;
+  backoff?: BackoffOptions;
+  /**
+   * What to do when the server says that it no longer has the resource, as after the deletion of a CustomResourceDefinition. True, the
+   * default: the store is emptied, as with the objects' own deletions, and the reflector goes on asking with back-off until the
+   * resource is there again. False, as in client-go: the store keeps what it had until then. Only the server's own word counts: a Status NotFound for the
+   * collection, or its discovery; a proxy's page does not.
+   */
+  parkWhenGone?: boolean;
+  /** @internal What turns bytes into objects. Default: JSON.parse. */
+  decoder?: Decoder<T>;
+}

@@ -1,0 +1,36 @@
+/** When to resync: every so often from `start` to `stop`, with a period that is asked for anew each time. */
+import type { Clock } from '../clock.ts';
+import { handleError } from '../handle-error.ts';
+
+export class ResyncTimer {
+  readonly #clock: Clock;
+  readonly #period: () => number;
+  readonly #resync: () => void;
+  #timer: unknown;
+
+  /** @param period milliseconds; not above 0: never */
+  constructor(clock: Clock, period: () => number, resync: () => void) {
+    this.#clock = clock;
+    this.#period = period;
+    this.#resync = resync;
+  }
+
+  start(): void {
+    this.stop();
+    const period = this.#period();
+    if (!(period > 0)) return;
+    this.#timer = this.#clock.setTimer(() => {
+      try {
+        this.#resync();
+      } catch (error) {
+        handleError(error, 'reflector resync');
+      }
+      this.start();
+    }, period);
+  }
+
+  stop(): void {
+    this.#clock.clearTimer(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * The initial objects through a watch: ADDED events, whatever changes meanwhile, and a bookmark that says that this was all.
+ * They are collected aside, and nothing of a stream that ends before its bookmark ever reaches a store.
+ * client-go: tools/cache/reflector.go watchList and handleAnyWatch; KEP-3157.
+ */
+import type { Clock } from '../clock.ts';
+import { CapstanError } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { metaNamespaceKeyFunc } from './keys.ts';
+import { abortable, TimeSlice } from './wait.ts';
+import type { WatchFrame, WatchStream } from './watch-stream.ts';
+
+export interface InitialObjects<T> {
+  /** In the order of their first event. */
+  objects: T[];
+  resourceVersion: string;
+}
+
+export interface StreamOptions<T> {
+  clock: Clock;
+  signal: AbortSignal;
+  /** `v1 ConfigMap`, for messages. */
+  describe: string;
+  /** Asked for each frame: whether it is an object of the resource or a bookmark. Otherwise it is left out. */
+  accepts(frame: WatchFrame<T>): boolean;
+}
+
+/** client-go: reflector.go newInitialEventsEndBookmarkTicker. */
+const WARN_MS = 10_000;
+/**
+ * A server that does not know what it was asked sends no end: kube-apiserver before 1.27 sends all objects and then what
+ * changes; others only what changes. client-go waits there for ever. So a stream is given up after this long without an object (kube-apiserver
+ * begins within 3 s), at the second bookmark that is not the end (kube-apiserver sends none before it), and at a change of an object that
+ * was not there.
+ */
+const GIVE_UP_MS = 30_000;
+const MAX_BOOKMARKS = 1;
+
+/**
+ * Reads up to the bookmark that ends the initial events; the stream then stands behind it. Without one, the number of events
+ * before the stream ended. Throws what {@link WatchStream.take} throws, and CapstanError TIMEOUT for a stream without an end.
+ */
+export async function readInitialObjects<T extends object>(
+  stream: WatchStream<T>,
+  options: StreamOptions<T>,
+): Promise<InitialObjects<T> | number> {
+  const { clock, signal } = options;
+  const objects = new Map<string, T>();
+  const slice = new TimeSlice(clock);
+  const patience = new Patience(stream, options);
+  let events = 0;
+  let bookmarks = 0;
+  try {
+    while (await stream.more()) {
+      slice.start();
+      for (let frame = stream.take(); frame !== undefined; frame = stream.take()) {
+        if (!options.accepts(frame)) continue;
+        events++;
+        if (frame.type === 'BOOKMARK') {
+          if (frame.initialEventsEnd) return { objects: [...objects.values()], resourceVersion: frame.resourceVersion };
+          if (++bookmarks > MAX_BOOKMARKS) throw patience.lost('sent bookmarks instead');
+        } else if (frame.type !== 'foreign') {
+          const key = metaNamespaceKeyFunc(frame.object);
+          if (frame.type === 'ADDED') patience.renew();
+          else if (!objects.has(key)) throw patience.lost(`sent a change of ${key}, which was not among them`);
+          if (frame.type === 'DELETED') objects.delete(key);
+          else objects.set(key, frame.object);
+        }
+        if (slice.over()) await abortable(slice.yield(), signal).catch(() => undefined);
+        if (signal.aborted) return events;
+      }
+    }
+  } finally {
+    patience.end();
+  }
+  if (patience.over !== undefined) throw patience.over;
+  return events;
+}
+
+/** Warns every ten seconds without an object, and then closes the stream. */
+class Patience {
+  /** Why the stream was closed. */
+  over: CapstanError | undefined;
+  readonly #close: () => void;
+  readonly #clock: Clock;
+  readonly #describe: string;
+  #lastObject: number;
+  #timer: unknown;
+
+  constructor(stream: { close(): void }, { clock, describe }: { clock: Clock; describe: string }) {
+    this.#close = () => stream.close();
+    this.#clock = clock;
+    this.#describe = describe;
+    this.#lastObject = clock.now();
+    this.#wait();
+  }
+
+  renew(): void {
+    this.#lastObject = this.#clock.now();
+  }
+
+  end(): void {
+    this.#clock.clearTimer(this.#timer);
+  }
+
+  lost(why: string): CapstanError {
+    return new CapstanError('TIMEOUT', `the server did not end the initial events of ${this.#describe}: it ${why}`);
+  }
+
+  #wait(): void {
+    this.#timer = this.#clock.setTimer(() => {
+      const silentMs = this.#clock.now() - this.#lastObject;
+      if (silentMs >= GIVE_UP_MS) {
+        this.over = this.lost(`sent no object for ${GIVE_UP_MS / 1000} s`);
+        this.#close();
+        return;
+      }
+      if (silentMs >= WARN_MS)
+        handleError(this.lost(`has sent no object for ${Math.floor(silentMs / 1000)} s`), 'reflector');
+      this.#wait();
+    }, WARN_MS);
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * One exchange as a stream of an HTTP/2 session: an answer with raw body chunks, or a TransportError. What this file keeps true: a stream that
+ * was reset never ends cleanly; an abort resets the stream and not the connection; no listener stays on a long-lived signal.
+ */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import type { TransportRequest, TransportResponse } from '../cache/transport.ts';
+import { decoded, readBody } from './body.ts';
+import type { Session } from './session.ts';
+import {
+  aborted,
+  describe,
+  failed,
+  headerOf,
+  notHttp,
+  Repeatable,
+  requestHeaders,
+  requestPath,
+  type Target,
+  type Track,
+} from './wire.ts';
+
+/**
+ * Sends one request on a place that was reserved on the session. Rejects with {@link Repeatable} where the connection broke before the answer, in a
+ * way that a second request may mend.
+ */
+export function streamExchange(
+  session: Session,
+  target: Target,
+  request: TransportRequest,
+  track: Track,
+): Promise<TransportResponse> {
+  return new Promise((resolve, reject) => {
+    const { signal } = request;
+    const reused = session.reused;
+    let stream: ClientHttp2Stream;
+    try {
+      if (signal?.aborted) throw aborted(request, target, signal);
+      stream = open(session, target, request);
+    } catch (error) {
+      session.release();
+      reject(error);
+      return;
+    }
+    let answered = false;
+    let ended = false;
+    let failure: Error | undefined;
+    const end = (): void => {
+      ended = true;
+      stream.close(constants.NGHTTP2_CANCEL);
+      stream.destroy();
+    };
+    track(stream, end);
+    signal?.addEventListener('abort', end, { once: true });
+    stream.once('close', () => signal?.removeEventListener('abort', end));
+
+    stream.once('response', (headers) => {
+      answered = true;
+      try {
+        resolve(response(stream, headers, target, request));
+      } catch (error) {
+        reject(error);
+        end();
+      }
+    });
+    // Stays for the life of the stream: errors after the answer reach the reader through the body.
+    stream.on('error', (error) => {
+      failure ??= error;
+    });
+    stream.once('close', () => {
+      if (answered) return;
+      if (signal?.aborted) {
+        reject(aborted(request, target, signal));
+        return;
+      }
+      const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+      const what = `${describe(request, target)}: no answer`;
+      const error = failed(refused ? 'refused' : 'reset', what, failure ?? resetBy(stream));
+      // A server that refuses while it takes streams has too many of them; one that goes away, or went, has none of ours.
+      const repeatable = !ended && (refused ? !session.usable : reused && !session.usable);
+      reject(repeatable ? new Repeatable(error, refused) : error);
+    });
+  });
+}
+
+/** The session may have ended since it was chosen: then nothing was sent. */
+function open(session: Session, target: Target, request: TransportRequest): ClientHttp2Stream {
+  const headers = streamHeaders(target, request);
+  try {
+    return session.request(headers, request.body);
+  } catch (error) {
+    if (session.usable) throw notHttp(request, target, error);
+    throw new Repeatable(failed('refused', `${describe(request, target)}: no answer`, error), true);
+  }
+}
+
+/** Of one connection, which HTTP/2 has other means for: RFC 9113, section 8.2.2. */
+const OF_CONNECTIONS: ReadonlySet<string> = new Set([
+  'connection',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** node:http2 lets through what node:http refuses. */
+function streamHeaders(target: Target, request: TransportRequest): OutgoingHttpHeaders {
+  const path = requestPath(target.url, request);
+  const own = requestHeaders(target, request);
+  try {
+    if (!/^[!#$%&'*+.^_`|~\dA-Za-z-]+$/.test(request.method)) throw new TypeError('no token of HTTP');
+    if (/[^\u0021-\u00ff]/.test(path)) throw new TypeError('the path has unescaped characters');
+    for (const [name, value] of Object.entries(own)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, String(value));
+    }
+  } catch (error) {
+    throw notHttp(request, target, error);
+  }
+  const headers: OutgoingHttpHeaders = {
+    ':method': request.method,
+    ':path': path,
+    ':scheme': 'https',
+    ':authority': String(own.host ?? target.url.host),
+  };
+  for (const [name, value] of Object.entries(own)) if (!OF_CONNECTIONS.has(name)) headers[name] = value;
+  return headers;
+}
+
+function response(
+  stream: ClientHttp2Stream,
+  headers: IncomingHttpHeaders & { ':status'?: number },
+  target: Target,
+  request: TransportRequest,
+): TransportResponse {
+  const status = headers[':status'] ?? 0;
+  const length = request.method === 'HEAD' || status === 204 || status === 304 ? undefined : headers['content-length'];
+  let left = length === undefined ? 0 : Number(length);
+  const body = readBody({
+    stream,
+    // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been whole.
+    whole: () => !stream.rstCode && left <= 0,
+    cut: () => {
+      stream.close(constants.NGHTTP2_CANCEL);
+      stream.destroy();
+    },
+    what: `${describe(request, target)}: the answer ended early`,
+    signal: request.signal,
+    count: (bytes) => {
+      left -= bytes;
+    },
+  });
+  return {
+    status,
+    headers: { get: (name) => (name.startsWith(':') ? null : headerOf(headers, name)) },
+    body: decoded(body, headerOf(headers, 'content-encoding'), describe(request, target)),
+  };
+}
+
+function resetBy({ rstCode }: ClientHttp2Stream): Error | undefined {
+  return rstCode ? new Error(`the stream was reset with code ${rstCode}`) : undefined;
+}

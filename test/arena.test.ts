@@ -1,0 +1,246 @@
+/**
+ * assembly/arena.ts: bytes keep what was written wherever they move, and memory that was given back is used again, whatever the sizes. The
+ * arena's own check of its invariants (assembly/arena-check.ts) runs between random operations.
+ */
+import { describe, expect, test } from 'vitest';
+import { Core } from '../bindings/core.ts';
+import { Random, testSeed } from './random.ts';
+
+/** An arena beside what must be in it. */
+class World {
+  readonly x = new Core().x;
+  readonly arena = this.x.arenaNew();
+  readonly sizes = new Map<number, number>(); // bytes by owner
+  readonly #marks = new Map<number, number>();
+  #mark = 0;
+  live = 0;
+
+  bytes(): Uint8Array {
+    return new Uint8Array(this.x.memory.buffer);
+  }
+
+  /** Writes a pattern of its own into all bytes of a block that was asked for. */
+  fill(owner: number, bytes: number, at: number): void {
+    const mark = ++this.#mark & 0xff;
+    this.bytes().fill(mark, at, at + bytes);
+    this.live += bytes - (this.sizes.get(owner) ?? 0);
+    this.sizes.set(owner, bytes);
+    this.#marks.set(owner, mark);
+  }
+
+  /** False: no memory. */
+  put(owner: number, bytes: number): boolean {
+    const at = this.x.arenaAlloc(this.arena, bytes, owner) >>> 0;
+    if (at === 0) return false;
+    expect([at % 8, this.x.arenaAt(this.arena, owner) >>> 0, this.x.arenaOwner(at)]).toEqual([0, at, owner]);
+    expect(this.x.arenaSize(at)).toBeGreaterThanOrEqual(bytes);
+    this.fill(owner, bytes, at);
+    return true;
+  }
+
+  remove(owner: number): void {
+    this.x.arenaRelease(this.arena, this.x.arenaAt(this.arena, owner));
+    expect(this.x.arenaAt(this.arena, owner)).toBe(0);
+    this.live -= this.sizes.get(owner) as number;
+    this.sizes.delete(owner);
+  }
+
+  handOn(owner: number, to: number): void {
+    const at = this.x.arenaAt(this.arena, owner);
+    expect(this.x.arenaSetOwner(this.arena, at, to)).toBe(1);
+    this.sizes.set(to, this.sizes.get(owner) as number);
+    this.#marks.set(to, this.#marks.get(owner) as number);
+    this.sizes.delete(owner);
+  }
+
+  get total(): number {
+    return this.x.arenaTotal(this.arena) >>> 0;
+  }
+
+  /** Bytes of segments for each byte that was asked for and not given back. */
+  get share(): number {
+    return this.total / this.live;
+  }
+
+  check(): void {
+    expect(this.x.arenaCheck(this.arena)).toBe(0);
+  }
+
+  /** Every byte of every block is what was written. */
+  checkBytes(): void {
+    const all = this.bytes();
+    for (const [owner, bytes] of this.sizes) {
+      const at = this.x.arenaAt(this.arena, owner) >>> 0;
+      const mark = this.#marks.get(owner) as number;
+      let wrong = -1;
+      for (let i = 0; i < bytes && wrong < 0; i++) if (all[at + i] !== mark) wrong = i;
+      if (wrong >= 0) expect.fail(`block of ${bytes} bytes of owner ${owner}: byte ${wrong} was changed`);
+    }
+    expect(this.x.arenaLive(this.arena) >>> 0).toBeGreaterThanOrEqual(this.live);
+  }
+}
+
+/** Sizes as they come in caches: mostly a few KB, some tiny, some large, now and then more than a segment. */
+function anySize(random: Random): number {
+  const kind = random.int(100);
+  if (kind < 10) return random.int(40);
+  if (kind < 60) return 500 + random.int(4_000);
+  if (kind < 90) return random.int(300);
+  if (kind < 98) return 10_000 + random.int(60_000);
+  return 100_000 + random.int(600_000);
+}
+
+describe('the arena', () => {
+  test('keeps every byte and its invariants through random allocations, releases and changes of owner', () => {
+    const seed = testSeed();
+    console.log(`test/arena.test.ts: CAPSTAN_SEED=${seed}`);
+    const random = new Random(seed);
+    let moved = 0;
+    for (let round = 0; round < 6; round++) {
+      const world = new World();
+      const owners = 30 * 4 ** (round % 3);
+      for (let i = 0; i < 3_000; i++) {
+        const owner = random.int(owners);
+        const has = world.sizes.has(owner);
+        const other = random.int(owners * 40);
+        // Phases in which more is given back than taken make holes that slides then join.
+        if (has && random.chance(i % 1_000 < 300 ? 0.6 : 0.2)) world.remove(owner);
+        else if (has && random.chance(0.1) && !world.sizes.has(other)) world.handOn(owner, other);
+        else if (has && random.chance(0.5)) {
+          const bytes = Math.round((world.sizes.get(owner) as number) * (0.9 + random.next() * 0.2));
+          expect(world.put(owner, bytes)).toBe(true);
+        } else expect(world.put(owner, anySize(random))).toBe(true);
+        if (i % 7 === 0) world.check();
+        if (i % 500 === 499) world.checkBytes();
+      }
+      world.checkBytes();
+      moved += world.x.arenaMoved(world.arena);
+      for (const owner of [...world.sizes.keys()]) world.remove(owner);
+      world.check();
+      expect([world.x.arenaLive(world.arena), world.total <= 1 << 20]).toEqual([0, true]);
+    }
+    expect(moved).toBeGreaterThan(100_000);
+  });
+
+  test('answers 0 for each block that memory refuses, and every owner keeps what it had', () => {
+    const seed = testSeed();
+    console.log(`test/arena.test.ts: CAPSTAN_SEED=${seed}`);
+    const random = new Random(seed);
+    const world = new World();
+    let refused = 0;
+    for (let i = 0; i < 4_000; i++) {
+      const owner = random.int(3_000);
+      if (world.sizes.has(owner) && random.chance(0.4)) {
+        world.remove(owner);
+        continue;
+      }
+      world.x.memoryGrant(random.int(2));
+      if (!world.put(owner, anySize(random))) {
+        refused++;
+        world.check();
+      }
+      world.x.memoryGrant(-1);
+      if (random.chance(0.01)) world.checkBytes();
+    }
+    world.checkBytes();
+    expect(refused).toBeGreaterThan(10);
+    world.x.memoryGrant(0);
+    expect(
+      world.x.arenaSetOwner(world.arena, world.x.arenaAt(world.arena, [...world.sizes.keys()][0] as number), 1e6),
+    ).toBe(0);
+    world.x.memoryGrant(-1);
+    expect(world.x.arenaAlloc(world.arena, 0x7fffffff, 1)).toBe(0);
+    world.check();
+  });
+
+  test('gives all of its memory back when it is freed', () => {
+    const world = new World();
+    const use = (): number => {
+      world.x.memoryLimit(world.x.memoryPages());
+      const arena = world.x.arenaNew();
+      for (let i = 0; i < 300; i++) expect(world.x.arenaAlloc(arena, 5_000 + i, i * 7)).not.toBe(0);
+      for (let i = 0; i < 300; i += 2) world.x.arenaRelease(arena, world.x.arenaAt(arena, i * 7));
+      world.x.arenaFree(arena);
+      return world.x.memoryPages();
+    };
+    for (let i = 0; i < 300; i++) world.put(i, 8_000); // pages that hold what follows
+    for (const owner of [...world.sizes.keys()]) world.remove(owner);
+    const pages = use();
+    for (let i = 0; i < 50; i++) expect(use()).toBe(pages);
+  });
+
+  test('keeps a block in its place when it grows into a free neighbour or shrinks', () => {
+    const world = new World();
+    for (const owner of [1, 2, 3]) world.put(owner, 1_000);
+    const at = world.x.arenaAt(world.arena, 1);
+    world.remove(2);
+    world.put(1, 1_800);
+    expect(world.x.arenaAt(world.arena, 1)).toBe(at);
+    world.put(1, 400);
+    expect(world.x.arenaAt(world.arena, 1)).toBe(at);
+    expect([world.x.arenaFits(at, 400), world.x.arenaFits(at, 330), world.x.arenaFits(at, 500)]).toEqual([1, 0, 0]);
+    world.put(2, 1_500);
+    expect(world.x.arenaAt(world.arena, 2)).toBe(at + 408);
+    world.check();
+  });
+
+  test('uses memory again: 90 % of 100 000 blocks freed at random, then blocks of other sizes, stays within a quarter of the live bytes', {
+    timeout: 60_000,
+  }, () => {
+    const seed = testSeed();
+    console.log(`test/arena.test.ts: CAPSTAN_SEED=${seed}`);
+    const random = new Random(seed);
+    const { x } = new Core();
+    const arena = x.arenaNew();
+    const sizes: number[] = [];
+    let live = 0;
+    const put = (owner: number, bytes: number): void => {
+      if (x.arenaAlloc(arena, bytes, owner) === 0) throw new Error('no memory');
+      live += bytes - (sizes[owner] ?? 0);
+      sizes[owner] = bytes;
+    };
+    for (let owner = 0; owner < 100_000; owner++) put(owner, 3_000 + random.int(800));
+    const full = live;
+    for (const [owner, bytes] of sizes.entries()) {
+      if (!random.chance(0.9)) continue;
+      x.arenaRelease(arena, x.arenaAt(arena, owner));
+      live -= bytes;
+      sizes[owner] = 0;
+    }
+    expect(live / full).toBeLessThan(0.11);
+    for (const round of [0, 1, 2, 3]) {
+      // A quarter of the bytes each, so that the small ones are many.
+      const size = [100_000, 20_000, 1_000, 60][round] as number;
+      const goal = live + (full - live) / (4 - round);
+      for (let owner = sizes.length; live < goal; owner++) put(owner, Math.round(size * (0.7 + random.next() * 0.6)));
+    }
+    expect(x.arenaCheck(arena)).toBe(0);
+    expect((x.arenaTotal(arena) >>> 0) / live).toBeLessThan(1.25);
+    for (let i = 0; i < 300_000; i++) {
+      const owner = random.int(sizes.length);
+      const bytes = sizes[owner] as number;
+      if (bytes !== 0) put(owner, Math.max(20, Math.round(bytes * (0.9 + random.next() * 0.2))));
+    }
+    expect(x.arenaCheck(arena)).toBe(0);
+    expect((x.arenaTotal(arena) >>> 0) / live).toBeLessThan(1.25);
+  });
+
+  test('stays within 15 % of the live bytes while blocks of 3.4 KB change by a tenth for ever', {
+    timeout: 60_000,
+  }, () => {
+    const random = new Random(testSeed());
+    const { x } = new Core();
+    const arena = x.arenaNew();
+    const sizes = new Float64Array(20_000);
+    for (let i = 0; i < 400_000; i++) {
+      const owner = i < sizes.length ? i : random.int(sizes.length);
+      sizes[owner] = Math.round(3_400 * (0.9 + random.next() * 0.2));
+      if (x.arenaAlloc(arena, sizes[owner] as number, owner) === 0) throw new Error('no memory');
+      if (i % 40_000 !== 39_999) continue;
+      const live = sizes.reduce((sum, bytes) => sum + bytes);
+      expect(x.arenaTotal(arena) / live).toBeLessThan(1.15);
+    }
+    expect(x.arenaCheck(arena)).toBe(0);
+    expect(x.arenaMoved(arena) / 400_000).toBeLessThan(3 * 3_400); // bytes an update moves beside its own
+  });
+});

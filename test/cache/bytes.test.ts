@@ -1,0 +1,232 @@
+/** Objects as bytes in the core: what is staged, shared, replaced and let go, and what stays readable. */
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
+import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import type { Version } from '../../bindings/cache/bytes/version.ts';
+import { Versions } from '../../bindings/cache/bytes/versions.ts';
+import type { Frame } from '../../bindings/cache/decoder.ts';
+import { Core } from '../../bindings/core.ts';
+
+interface Thing {
+  apiVersion?: string;
+  kind?: string;
+  metadata: { name: string; namespace?: string; resourceVersion?: string; labels?: Record<string, string> };
+  spec?: unknown;
+}
+
+const encoder = new TextEncoder();
+const expected = { apiVersion: 'v1', kind: 'Thing' };
+
+class World {
+  readonly core = new Core();
+  readonly versions = new Versions(this.core, expected);
+  readonly decoder = new ByteDecoder<Thing>(this.core, this.versions, expected);
+  readonly frames = this.decoder.frames();
+
+  frame(text: string): Frame<Thing> {
+    this.frames.push(encoder.encode(text));
+    const frame = this.frames.next();
+    if (frame === undefined) throw new Error('not complete');
+    return frame;
+  }
+
+  object(text: string, type = 'ADDED'): Thing {
+    return (this.frame(`{"type":"${type}","object":${text}}`) as { object: Thing }).object;
+  }
+
+  live(): number {
+    return this.core.x.objectsLive(this.versions.handle);
+  }
+}
+
+function versionIn(object: object): Version {
+  const version = versionOf(object);
+  if (version === undefined) throw new Error('not an object kept as bytes');
+  return version;
+}
+
+const TEXT =
+  '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a\\u0041é","namespace":"n","resourceVersion":"12",' +
+  '"managedFields":[{"manager":"m"}],"labels":{"x":"y\\n"}},"spec":[1,-2.5e3,true,null,{"a":[[]]}],"status":{}}';
+const PARSED = {
+  kind: 'Thing',
+  apiVersion: 'v1',
+  metadata: { name: 'aAé', namespace: 'n', resourceVersion: '12', labels: { x: 'y\n' } },
+  spec: [1, -2500, true, null, { a: [[]] }],
+  status: {},
+};
+
+describe('an object kept as bytes', () => {
+  test('is what JSON.parse gives, less managedFields, to all that looks at it', () => {
+    const object = new World().object(TEXT);
+    expect(versionOf(object)).toBeDefined();
+    assert.deepStrictEqual(object, PARSED);
+    expect(object).toStrictEqual(PARSED);
+    expect(JSON.stringify(object)).toBe(JSON.stringify(PARSED));
+    expect(structuredClone(object)).toStrictEqual(PARSED);
+    expect(inspect(object, { depth: 9 })).toBe(inspect(PARSED, { depth: 9 }));
+    expect({ ...object }).toStrictEqual(PARSED);
+    expect(Object.keys(object.metadata)).toEqual(['name', 'namespace', 'resourceVersion', 'labels']);
+    expect(Object.create(object).spec).toEqual(PARSED.spec);
+    expect(object.metadata).toBe(object.metadata);
+  });
+
+  test('refuses every write, at every depth', () => {
+    const object = new World().object(TEXT) as unknown as Record<string, unknown>;
+    const metadata = object.metadata as Record<string, unknown>;
+    for (const write of [
+      () => (object.spec = 1),
+      () => (object.more = 1),
+      () => delete object.spec,
+      () => (metadata.name = 'x'),
+      () => ((metadata.labels as Record<string, unknown>).x = 'z'),
+      () => (object.spec as unknown[]).push(1),
+      () => Object.defineProperty(object, 'spec', { value: 1 }),
+      () => Object.setPrototypeOf(object, {}),
+    ]) {
+      expect(write).toThrow(TypeError);
+    }
+    expect(object).toStrictEqual(PARSED);
+  });
+
+  test('comes out whole wherever the network cut its bytes', () => {
+    const world = new World();
+    const bytes = encoder.encode(`${JSON.stringify({ type: 'ADDED', object: PARSED })}{"type":`);
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const frames = world.decoder.frames();
+      frames.push(bytes.subarray(0, cut));
+      let frame = frames.next();
+      frames.push(bytes.subarray(cut));
+      frame ??= frames.next();
+      expect((frame as { object: Thing }).object, `cut at ${cut}`).toStrictEqual(PARSED);
+      expect(frames.next()).toBeUndefined();
+      frames.close();
+    }
+  });
+});
+
+describe('a version', () => {
+  test('stays readable after it was replaced, and its bytes are given back', () => {
+    const world = new World();
+    const first = world.object(TEXT);
+    world.versions.put(0, versionIn(first));
+    const live = world.live();
+    const second = world.object(TEXT.replace('"12"', '"13"'), 'MODIFIED');
+    world.versions.put(0, versionIn(second));
+    expect(world.live()).toBe(live);
+    expect(versionIn(first).id).toBe(-1);
+    expect(first).toStrictEqual(PARSED);
+    expect(second.metadata.resourceVersion).toBe('13');
+    world.versions.remove(0);
+    expect(world.live()).toBe(0);
+    expect(second.metadata.labels).toEqual({ x: 'y\n' });
+  });
+
+  test('that no store takes over leaves the core when the cache settles', () => {
+    const world = new World();
+    const object = world.object(TEXT, 'DELETED');
+    expect(world.live()).toBeGreaterThan(0);
+    world.versions.settle();
+    expect(world.live()).toBe(0);
+    expect(object).toStrictEqual(PARSED);
+  });
+
+  test('of a list is the stored one where the bytes are the same', () => {
+    const world = new World();
+    const stored = world.object(TEXT);
+    world.versions.put(0, versionIn(stored));
+    const live = world.live();
+    const decoder = new ByteDecoder<Thing>(world.core, world.versions, expected, { slotOf: () => 0 });
+    const page = decoder.page();
+    const changed = TEXT.replace('"12"', '"13"');
+    page.push(encoder.encode(`{"metadata":{"resourceVersion":"20"},"items":[${TEXT},${changed}]}`));
+    const { items, resourceVersion } = page.end();
+    page.close();
+    expect(resourceVersion).toBe('20');
+    const [same, other] = items.map(versionIn);
+    expect(same).toBe(versionIn(stored));
+    expect(other).not.toBe(same);
+    expect(world.live()).toBe(live * 2);
+    world.versions.settle();
+    expect(world.live()).toBe(live);
+  });
+
+  test('says what it changed against the one it replaced', () => {
+    const world = new World();
+    const object = (of: object): Thing => world.object(JSON.stringify(of));
+    const base = {
+      metadata: { name: 'a', resourceVersion: '1', generation: 1, labels: { a: 'b' } },
+      spec: 1,
+      status: 1,
+    };
+    const changes = (next: object): number => {
+      world.versions.put(0, versionIn(object(base)));
+      const version = versionIn(object(next));
+      world.versions.put(0, version);
+      return version.changes;
+    };
+    const metadata = base.metadata;
+    expect(changes({ ...base, metadata: { ...metadata, resourceVersion: '2' } })).toBe(0);
+    expect(changes({ ...base, spec: 2 })).toBe(8);
+    expect(changes({ ...base, status: [1] })).toBe(16);
+    expect(changes({ ...base, metadata: { ...metadata, generation: 2 } })).toBe(32 | 1);
+    expect(changes({ ...base, metadata: { ...metadata, labels: {} } })).toBe(32 | 2);
+    expect(changes({ ...base, metadata: { ...metadata, annotations: { a: 'b' } } })).toBe(32 | 4);
+    expect(changes({ ...base, metadata: { ...metadata, deletionTimestamp: 'x' } })).toBe(32 | 64);
+    expect(changes({ metadata, status: 1 })).toBe(8);
+  });
+});
+
+describe('what is not an ordinary object', () => {
+  test.each([
+    ['a member twice', '{"metadata":{"name":"a"},"spec":1,"spec":2}', { metadata: { name: 'a' }, spec: 2 }],
+    ['a name twice', '{"metadata":{"name":"a","name":"b"}}', { metadata: { name: 'b' } }],
+    ['an escape in a name', '{"metad\\u0061ta":{"n\\u0061me":"a"}}', { metadata: { name: 'a' } }],
+    ['metadata twice', '{"metadata":{"name":"a"},"metadata":{"name":"b"}}', { metadata: { name: 'b' } }],
+    ['managedFields alone', '{"metadata":{"managedFields":[],"name":"a"}}', { metadata: { name: 'a' } }],
+    [
+      '70 members',
+      `{"metadata":{"name":"a"},${many(70)}}`,
+      { metadata: { name: 'a' }, ...JSON.parse(`{${many(70)}}`) },
+    ],
+  ])('%s: still what JSON.parse gives', (_what, text, wanted) => {
+    const object = new World().object(text);
+    expect(object).toStrictEqual(wanted);
+    expect(Object.isFrozen(object)).toBe(true);
+  });
+
+  test('an own __proto__ is a member', () => {
+    const object = new World().object('{"metadata":{"name":"a"},"__proto__":{"x":1}}');
+    expect(Object.keys(object)).toEqual(['metadata', '__proto__']);
+    expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
+  });
+
+  test('text that is not UTF-8 is read as every decoder reads it', () => {
+    const world = new World();
+    const bytes = encoder.encode('{"type":"ADDED","object":{"metadata":{"name":"a?b"}}}');
+    bytes[bytes.indexOf(0x3f)] = 0xff;
+    world.frames.push(bytes);
+    expect((world.frames.next() as { object: Thing }).object.metadata.name).toBe('a\ufffdb');
+  });
+
+  test.each([
+    ['a byte order mark', '\ufeff{"type":"ADDED","object":{"metadata":{"name":"a"}}}'],
+    ['an array', '[1]'],
+    ['a comma too much', '{"type":"ADDED","object":{"metadata":{"name":"a",}}}'],
+    ['brackets that cross', '{"type":"ADDED","object":{"metadata":[}]}}          '],
+    ['no object', '{"type":"ADDED","object":1}'],
+    ['no name', '{"type":"ADDED","object":{"metadata":{}}}'],
+    ['a name that is no string', '{"type":"ADDED","object":{"metadata":{"name":1}}}'],
+    ['an unknown type', '{"type":"PATCHED","object":{"metadata":{"name":"a"}}}'],
+    ['a number with a leading zero', '{"type":"ADDED","object":{"metadata":{"name":"a"},"spec":01}}'],
+    ['a line feed in a string', '{"type":"ADDED","object":{"metadata":{"name":"a\n"}}}'],
+  ])('%s: DECODE', (_what, text) => {
+    expect(() => new World().frame(text)).toThrow(expect.objectContaining({ code: 'DECODE' }));
+  });
+});
+
+function many(count: number): string {
+  return Array.from({ length: count }, (_, i) => `"m${i}":${i}`).join(',');
+}

@@ -1,0 +1,135 @@
+/** Deltas into a store, and what handlers are told of it. Counterparts of client-go's controller_test.go name their upstream test. */
+import { describe, expect, test } from 'vitest';
+import type { Delta } from '../../bindings/cache/deltas.ts';
+import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from '../../bindings/cache/keys.ts';
+import { type DeltaHandler, processDelta, processDeltas } from '../../bindings/cache/process-deltas.ts';
+import { Indexer } from '../../bindings/cache/store.ts';
+
+const pod = (name: string, resourceVersion: string): KubeObject => ({ metadata: { name, resourceVersion } });
+const show = (object: KubeObject): string => `${object.metadata?.name}@${object.metadata?.resourceVersion}`;
+
+/** A store and the log of its handler; `content` beside each call is the store at that moment. */
+function setUp(...objects: KubeObject[]) {
+  const store = new Indexer<KubeObject>();
+  for (const object of objects) store.add(object);
+  const calls: string[] = [];
+  const contents: string[] = [];
+  const log = (line: string): void => {
+    calls.push(line);
+    contents.push(store.list().map(show).sort().join(' '));
+  };
+  const handler: DeltaHandler<KubeObject> = {
+    onAdd: (object, isInInitialList) => log(`add ${show(object)}${isInInitialList ? ' initial' : ''}`),
+    onUpdate: (old, now) => log(`update ${show(old)} ${show(now)}`),
+    onDelete: (object) => {
+      if (object instanceof DeletedFinalStateUnknown) log(`tombstone ${object.key} ${object.obj && show(object.obj)}`);
+      else log(`delete ${show(object)}`);
+    },
+  };
+  const apply = (delta: Delta<KubeObject>, isInInitialList = false): string[] => {
+    processDelta(handler, store, delta, isInInitialList);
+    return calls.splice(0);
+  };
+  return { store, handler, apply, contents };
+}
+
+describe('a delta', () => {
+  test('is an addition of what was not there and an update of what was, whatever its type says', () => {
+    for (const type of ['Added', 'Updated', 'Replaced', 'Sync'] as const) {
+      const { apply, store } = setUp();
+      expect(apply({ type, object: pod('a', '1') }, true)).toEqual(['add a@1 initial']);
+      expect(apply({ type, object: pod('a', '2') }, true)).toEqual(['update a@1 a@2']);
+      expect(store.lastStoreSyncResourceVersion()).toBe('2');
+    }
+  });
+
+  test('of a deletion tells of an object that was never there too', () => {
+    const { apply, store } = setUp(pod('a', '1'));
+    expect(apply({ type: 'Deleted', object: pod('a', '2') })).toEqual(['delete a@2']);
+    expect(apply({ type: 'Deleted', object: pod('b', '3') })).toEqual(['delete b@3']);
+    expect(apply({ type: 'Deleted', object: new DeletedFinalStateUnknown<KubeObject>('c', undefined) })).toEqual([
+      'tombstone c undefined',
+    ]);
+    expect(store.list()).toEqual([]);
+    expect(store.lastStoreSyncResourceVersion()).toBe('3');
+  });
+
+  test('of a new list gives tombstones first, then additions and updates in the order of the list, one version at the end', () => {
+    const { apply, store } = setUp(pod('gone', '1'), pod('kept', '2'));
+    const objects = [pod('new', '4'), pod('kept', '3'), pod('new', '5'), pod('kept', '2')];
+    expect(apply({ type: 'ReplacedAll', objects, resourceVersion: '9' }, true)).toEqual([
+      'tombstone gone gone@1',
+      'add new@4 initial',
+      'update kept@2 kept@3',
+      'add new@5 initial',
+      'update kept@2 kept@2',
+    ]);
+    expect(store.list().map(show).sort()).toEqual(['kept@2', 'new@5']);
+    expect(store.lastStoreSyncResourceVersion()).toBe('9');
+  });
+
+  test('of a resync tells of every object as an update of itself; one of a bookmark moves the version alone', () => {
+    const { apply, store } = setUp(pod('a', '1'), pod('b', '2'));
+    expect(apply({ type: 'SyncAll' }).sort()).toEqual(['update a@1 a@1', 'update b@2 b@2']);
+    expect(apply({ type: 'Bookmark', resourceVersion: '7' })).toEqual([]);
+    expect(store.lastStoreSyncResourceVersion()).toBe('7');
+  });
+
+  // TestReplaceEvents: "store already updated when handler runs".
+  test('has changed the store before the handler is told: all of a list before the first call', () => {
+    const { apply, contents } = setUp(pod('a', '1'), pod('b', '1'));
+    apply({ type: 'Updated', object: pod('a', '2') });
+    expect(contents.splice(0)).toEqual(['a@2 b@1']);
+    apply({ type: 'Deleted', object: pod('b', '3') });
+    expect(contents.splice(0)).toEqual(['a@2']);
+    apply({ type: 'ReplacedAll', objects: [pod('c', '4'), pod('d', '5')], resourceVersion: '6' });
+    expect(contents.splice(0)).toEqual(['c@4 d@5', 'c@4 d@5', 'c@4 d@5']);
+  });
+
+  // TestReplaceEvents: a list in one delta and the same list as deletions and replacements tell the same.
+  test('of a new list tells the same as the single deltas that stand for it', () => {
+    const before = [pod('a', '1'), pod('b', '1'), pod('c', '1')];
+    const list = [pod('d', '2'), pod('b', '2'), pod('c', '1')];
+    const atomic = setUp(...before);
+    const single = setUp(...before);
+    const told = atomic.apply({ type: 'ReplacedAll', objects: list, resourceVersion: '3' });
+    const deltas: Delta<KubeObject>[] = [
+      { type: 'Deleted', object: new DeletedFinalStateUnknown('a', pod('a', '1')) },
+      ...list.map((object): Delta<KubeObject> => ({ type: 'Replaced', object })),
+    ];
+    expect(deltas.flatMap((delta) => single.apply(delta))).toEqual(told);
+    expect(single.store.list().map(show).sort()).toEqual(atomic.store.list().map(show).sort());
+  });
+
+  test('that the store refuses changes nothing and is told to nobody', () => {
+    const { apply, store } = setUp(pod('a', '1'));
+    const nameless: KubeObject = { metadata: {} };
+    const refused: Delta<KubeObject>[] = [
+      { type: 'Added', object: nameless },
+      { type: 'Deleted', object: nameless },
+      { type: 'ReplacedAll', objects: [pod('b', '2'), nameless], resourceVersion: '5' },
+    ];
+    for (const delta of refused) expect(() => apply(delta)).toThrow('metadata.name');
+    expect(apply({ type: 'Bookmark', resourceVersion: '1' })).toEqual([]);
+    expect(store.list().map(show)).toEqual(['a@1']);
+  });
+});
+
+test('several deltas are applied from the oldest to the newest, with the key function of the store', () => {
+  const byVersion = (object: KubeObject | DeletedFinalStateUnknown<KubeObject>): string =>
+    object instanceof DeletedFinalStateUnknown ? object.key : (object.metadata?.resourceVersion ?? '');
+  const store = new Indexer<KubeObject>(byVersion);
+  const told: string[] = [];
+  const handler: DeltaHandler<KubeObject> = {
+    onAdd: (object) => told.push(`add ${metaNamespaceKeyFunc(object)}`),
+    onUpdate: (old, now) => told.push(`update ${metaNamespaceKeyFunc(old)} ${metaNamespaceKeyFunc(now)}`),
+    onDelete: (object) => told.push(`delete ${byVersion(object)}`),
+  };
+  const deltas: Delta<KubeObject>[] = [
+    { type: 'Added', object: pod('a', '1') },
+    { type: 'Added', object: pod('b', '1') },
+    { type: 'ReplacedAll', objects: [pod('c', '2')], resourceVersion: '5' },
+  ];
+  processDeltas(handler, store, deltas, false, byVersion);
+  expect(told).toEqual(['add a', 'update a b', 'delete 1', 'add c']);
+});

@@ -1,0 +1,557 @@
+import { getEventListeners, once } from 'node:events';
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type SecureServerOptions } from 'node:http2';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
+import { type HttpTransportOptions, httpTransport } from 'capstan/client-node';
+import { FakeClock } from 'capstan/testing';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { freezingProxy, serveH2 } from './h2-servers.ts';
+import { type Authority, authority, certificate, serve, text } from './servers.ts';
+
+let ca: Authority;
+let identity: Authority;
+let alice: Authority;
+
+beforeAll(async () => {
+  ca = await authority();
+  [identity, alice] = await Promise.all([certificate(ca, 'server'), certificate(ca, 'alice')]);
+});
+
+const cleanups: (() => Promise<unknown> | undefined)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+type Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+async function start(listener: Listener, tls: SecureServerOptions = {}) {
+  const server = await serveH2({ cert: identity.cert, key: identity.key, ...tls }, listener);
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+function transportTo(url: string, options: HttpTransportOptions = {}): Transport {
+  const transport = httpTransport(url, { ...options, tls: { ca: ca.cert, ...options.tls } });
+  cleanups.push(() => transport.close?.());
+  return transport;
+}
+
+const get = (transport: Transport, path = '/', signal?: AbortSignal) =>
+  transport.request({ method: 'GET', path, signal });
+const ask = async (transport: Transport, path?: string) => text((await get(transport, path)).body);
+
+async function kindOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(TransportError);
+  return (error as TransportError).kind;
+}
+
+/** A watch whose first bytes have arrived. */
+async function watch(transport: Transport, path = '/watch', signal?: AbortSignal) {
+  const reader = (await get(transport, path, signal)).body[Symbol.asyncIterator]();
+  expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe('first\n');
+  return reader;
+}
+
+/** Watches get a first line and stay open; everything else is answered. */
+const watchOrAnswer: Listener = (request, response) => {
+  if (request.url === '/watch') response.write('first\n');
+  else response.end(`${request.httpVersion} ${request.method} ${request.url}`);
+};
+
+describe('a server that offers HTTP/2', () => {
+  test('gets method, path, query, headers and body, and its answer is status, headers and bytes', async () => {
+    const { url } = await start(async (request, response) => {
+      const { method, url, authority, headers } = request;
+      response.writeHead(201, { 'X-Answer': 'yes' });
+      const { authorization: auth, connection, 'content-length': length } = headers;
+      response.end(JSON.stringify({ method, url, authority, auth, connection, length, body: await text(request) }));
+    });
+    const transport = transportTo(`${url}/prefix/`, { headers: { Authorization: 'Bearer t', connection: 'close' } });
+    const answer = await transport.request({
+      method: 'POST',
+      path: '/api/v1/pods',
+      query: { labelSelector: 'a in (b,c)' },
+      body: '{"é":1}',
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('x-ANSWER')).toBe('yes');
+    expect(answer.headers.get(':status')).toBeNull();
+    expect(answer.headers.get('constructor')).toBeNull();
+    expect(JSON.parse(await text(answer.body))).toEqual({
+      method: 'POST',
+      url: '/prefix/api/v1/pods?labelSelector=a+in+%28b%2Cc%29',
+      authority: new URL(url).host,
+      auth: 'Bearer t',
+      length: '8',
+      body: '{"é":1}',
+    });
+  });
+
+  test('carries all watches and requests of a transport on one connection, also those that start together', async () => {
+    const { url, sessions } = await start(watchOrAnswer);
+    const transport = transportTo(url);
+    await Promise.all(Array.from({ length: 30 }, () => watch(transport)));
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => ask(transport, `/${i}`)));
+    expect(answers).toEqual(Array.from({ length: 30 }, (_, i) => `2.0 GET /${i}`));
+    expect(sessions).toHaveLength(1);
+  });
+
+  test('gets another connection when its limit of streams is reached, and no more than needed', async () => {
+    const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 3 } });
+    const transport = transportTo(url);
+    await Promise.all(Array.from({ length: 7 }, () => watch(transport)));
+    for (let i = 0; i < 5; i++) await ask(transport); // the ninth place is used again and again
+    expect(sessions).toHaveLength(3);
+  });
+
+  test('that allows no stream at all refuses, instead of being dialled for ever', async () => {
+    const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 0 } });
+    expect(await kindOf(get(transportTo(url)))).toBe('refused');
+    expect(sessions).toHaveLength(1);
+  });
+
+  test('gives bodiless answers of every status', async () => {
+    let status = 200;
+    const { url } = await start((_, response) => void response.writeHead(status).end());
+    const transport = transportTo(url);
+    for (status of [204, 304, 404, 410, 429, 500, 503]) {
+      const answer = await get(transport);
+      expect(answer.status).toBe(status);
+      expect(await text(answer.body)).toBe('');
+    }
+  });
+
+  test('is never asked for what HTTP does not allow, and the place of such a request is given back', async () => {
+    const { url } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 1 } });
+    const transport = transportTo(url);
+    const requests: TransportRequest[] = [
+      { method: 'GET', path: '/a b' },
+      { method: 'G T', path: '/' },
+      { method: 'GET', path: '/', headers: { authorization: 'Bearer a\n' } },
+      { method: 'GET', path: '/', headers: { 'a b': 'c' } },
+    ];
+    for (const request of requests) {
+      await expect(transport.request(request)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+    expect(await ask(transport)).toBe('2.0 GET /');
+  });
+});
+
+describe('HTTP/1.1 is spoken', () => {
+  test('with a server that offers nothing else, over the very connection that asked', async () => {
+    const { url, sockets, server } = await serve((request, response) => response.end(request.httpVersion), {
+      cert: identity.cert,
+      key: identity.key,
+    });
+    cleanups.push(async () => server.close());
+    const transport = transportTo(url);
+    for (let i = 0; i < 5; i++) expect(await ask(transport)).toBe('1.1');
+    expect(sockets).toHaveLength(1);
+  });
+
+  test('when it is asked for', async () => {
+    const { url, sessions } = await start(watchOrAnswer, { allowHTTP1: true });
+    expect(await ask(transportTo(url, { http2: false }))).toBe('1.1 GET /');
+    expect(sessions).toHaveLength(0);
+    expect(await ask(transportTo(url))).toBe('2.0 GET /');
+  });
+
+  test('no longer with a server that came back with HTTP/2', async () => {
+    const old = await serve((request, response) => response.end(request.httpVersion), identity);
+    const transport = transportTo(old.url);
+    expect(await ask(transport)).toBe('1.1');
+    const { port } = new URL(old.url);
+    await old.stop();
+    expect(await kindOf(get(transport))).toBe('refused');
+    const now = await serveH2(identity, watchOrAnswer);
+    cleanups.push(() => now.stop());
+    now.server.close();
+    await once(now.server, 'close');
+    now.server.listen(Number(port), '127.0.0.1');
+    await once(now.server, 'listening');
+    expect(await ask(transport)).toBe('2.0 GET /');
+  });
+
+  test('and other options are refused', () => {
+    for (const http2 of [true, 'on', null] as unknown as false[]) {
+      expect(() => httpTransport('https://127.0.0.1', { http2 })).toThrow(/"options.http2" expected "auto" or false/);
+    }
+    expect(() => httpTransport('https://127.0.0.1', { readIdleTimeout: -1 })).toThrow(/"options.readIdleTimeout"/);
+    expect(() => httpTransport('https://127.0.0.1', { pingTimeout: 0 })).toThrow(/"options.pingTimeout"/);
+  });
+});
+
+describe('TLS', () => {
+  test('is verified as ever: another authority and another name are refused', async () => {
+    const { url, sessions } = await start(watchOrAnswer);
+    const stranger = await authority();
+    expect(await kindOf(get(transportTo(url, { tls: { ca: stranger.cert } })))).toBe('refused');
+    expect(await kindOf(get(transportTo(url, { tls: { servername: 'elsewhere.example' } })))).toBe('refused');
+    expect(sessions).toHaveLength(0);
+    expect(await ask(transportTo(url, { tls: { servername: 'localhost' } }))).toBe('2.0 GET /');
+    expect(await ask(transportTo(url, { tls: { ca: stranger.cert, rejectUnauthorized: false } }))).toBe('2.0 GET /');
+  });
+
+  test('names the server it wants', async () => {
+    const { url } = await start((request, response) =>
+      response.end(String((request.socket as Socket & { servername?: string | false }).servername)),
+    );
+    expect(await ask(transportTo(url.replace('127.0.0.1', 'localhost')))).toBe('localhost');
+    expect(await ask(transportTo(url))).toBe('false'); // an address is no name
+  });
+
+  test('is mutual with a client certificate, and without one the server refuses', async () => {
+    const { url } = await start(watchOrAnswer, { ca: ca.cert, requestCert: true, rejectUnauthorized: true });
+    expect(await ask(transportTo(url, { tls: alice }))).toBe('2.0 GET /');
+    expect(await kindOf(get(transportTo(url)))).toBe('refused');
+  });
+});
+
+describe('a server that goes away', () => {
+  test('with GOAWAY keeps the watches it has, and new requests go to a new connection', async () => {
+    const streams: Http2ServerResponse[] = [];
+    const { url, sessions } = await start((request, response) => {
+      if (request.url === '/watch') streams.push(response);
+      watchOrAnswer(request, response);
+    });
+    const transport = transportTo(url);
+    const reader = await watch(transport);
+    sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR);
+    await expect
+      .poll(async () => {
+        await ask(transport);
+        return sessions.length;
+      })
+      .toBe(2);
+    streams[0]?.write('second\n');
+    expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe('second\n');
+    streams[0]?.end();
+    expect((await reader.next()).done).toBe(true);
+    for (let i = 0; i < 5; i++) await ask(transport);
+    expect(sessions).toHaveLength(2);
+  });
+
+  test('and did not look at a request gets it again on a new connection, whatever its method', async () => {
+    // Story: kube-apiserver's --goaway-chance ends connections at random; a write that crossed it must not fail.
+    let seen = 0;
+    const { url, sessions } = await start((request, response) => {
+      const { stream } = request;
+      if (++seen === 2) stream.session?.goaway(constants.NGHTTP2_NO_ERROR, Number(stream.id) - 2);
+      else response.end(`done ${request.url}`);
+    });
+    const transport = transportTo(url);
+    expect(await ask(transport)).toBe('done /');
+    const post = await transport.request({ method: 'POST', path: '/lost', body: '{}' });
+    expect(await text(post.body)).toBe('done /lost');
+    expect([seen, sessions.length]).toEqual([3, 2]);
+  });
+
+  test('costs a GET one more connection and no error, when it closed an idle one', async () => {
+    const { url, sessions } = await start(watchOrAnswer);
+    const transport = transportTo(url);
+    await ask(transport);
+    sessions[0]?.destroy();
+    expect(await ask(transport)).toBe('2.0 GET /');
+    expect(sessions).toHaveLength(2);
+  });
+
+  test('in the middle of a GET gets it again, and fails a POST, which may have been done', async () => {
+    let cut = 0;
+    const { url, sockets } = await start((request, response) => {
+      if (request.url === '/cut' && cut-- > 0) sockets.at(-1)?.destroy();
+      else response.end('answered');
+    });
+    const transport = transportTo(url);
+    await ask(transport);
+    cut = 1;
+    expect(await ask(transport, '/cut')).toBe('answered');
+    cut = 1;
+    expect(await kindOf(transport.request({ method: 'POST', path: '/cut', body: '{}' }))).toBe('reset');
+  });
+});
+
+describe('a stream', () => {
+  test('that is refused by a living server fails as refused, and is not sent again', async () => {
+    let requests = 0;
+    const { url, sessions } = await start((request) => {
+      requests++;
+      request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    });
+    expect(await kindOf(get(transportTo(url)))).toBe('refused');
+    expect([requests, sessions.length]).toEqual([1, 1]);
+  });
+
+  test('that is reset before its answer fails as reset', async () => {
+    const { url } = await start((request) => request.stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+    expect(await kindOf(get(transportTo(url)))).toBe('reset');
+  });
+
+  test.each([
+    ['CANCEL', constants.NGHTTP2_CANCEL, {}],
+    ['INTERNAL_ERROR', constants.NGHTTP2_INTERNAL_ERROR, {}],
+    ['NO_ERROR before its length is reached', constants.NGHTTP2_NO_ERROR, { 'content-length': '100' }],
+  ])(
+    'that is reset in the middle of the body with %s throws reset and never ends cleanly',
+    async (_, code, headers) => {
+      const reset = Promise.withResolvers<void>();
+      const { url, sessions } = await start(async (request, response) => {
+        if (request.url !== '/watch') {
+          response.end('other');
+          return;
+        }
+        response.writeHead(200, headers).write('first\n');
+        await reset.promise;
+        request.stream.close(code);
+      });
+      const transport = transportTo(url);
+      const reader = await watch(transport);
+      const rest = kindOf(reader.next());
+      reset.resolve();
+      expect(await rest).toBe('reset');
+      expect(await ask(transport)).toBe('other'); // the connection is as good as before
+      expect(sessions).toHaveLength(1);
+    },
+  );
+
+  test.each(['destroy', 'resetAndDestroy'] as const)('throws reset when its connection is lost: %s', async (how) => {
+    const { url, sockets } = await start(watchOrAnswer);
+    const transport = transportTo(url);
+    const readers = await Promise.all([watch(transport), watch(transport)]);
+    const ends = readers.map((reader) => kindOf(reader.next()));
+    expect(sockets).toHaveLength(1);
+    sockets[0]?.[how]();
+    expect(await Promise.all(ends)).toEqual(['reset', 'reset']);
+  });
+
+  test('that is aborted is cancelled, at every stage, and takes nothing else with it', async () => {
+    const codes: Promise<number>[] = [];
+    const { url, sessions } = await start((request, response) => {
+      const { stream } = request;
+      codes.push(new Promise((resolve) => stream.once('close', () => resolve(stream.rstCode))));
+      if (request.url === '/watch') response.write('first\n');
+      else if (request.url === '/other') response.end('other');
+    });
+    const transport = transportTo(url);
+    const running = await watch(transport);
+    const controller = new AbortController();
+    const unanswered = kindOf(get(transport, '/silent', controller.signal));
+    const reader = await watch(transport, '/watch', controller.signal);
+    const next = kindOf(reader.next());
+    controller.abort();
+    expect(await Promise.all([unanswered, next])).toEqual(['aborted', 'aborted']);
+    expect(await Promise.all(codes.slice(1))).toEqual([constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);
+    expect((await reader.next()).done).toBe(true);
+    await running.return?.();
+    expect(await codes[0]).toBe(constants.NGHTTP2_CANCEL);
+    expect(await ask(transport, '/other')).toBe('other');
+    expect(sessions).toHaveLength(1);
+  });
+
+  test('leaves no listener on a long-lived signal', async () => {
+    const { url } = await start(watchOrAnswer);
+    const transport = transportTo(url);
+    const { signal } = new AbortController();
+    for (let i = 0; i < 20; i++) await text((await get(transport, '/', signal)).body);
+    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
+  });
+
+  test('of a list that nobody reads neither stalls a watch beside it nor fills the memory', async () => {
+    const size = 64 * 1024 * 1024;
+    const sent = new Map<string, number>();
+    const events = Promise.withResolvers<Http2ServerResponse>();
+    const { url, sessions } = await start((request, response) => {
+      if (request.url === '/watch') {
+        response.write('first\n');
+        events.resolve(response);
+      } else if (request.url === '/version') {
+        response.end('v1');
+      } else {
+        response.writeHead(200, { 'content-length': String(size) });
+        const chunk = Buffer.alloc(64 * 1024);
+        const path = request.url;
+        const write = () => {
+          for (let n = sent.get(path) ?? 0; n < size; n += chunk.length) {
+            sent.set(path, n + chunk.length);
+            if (!response.write(chunk)) {
+              response.once('drain', write);
+              return;
+            }
+          }
+          response.end();
+        };
+        write();
+      }
+    });
+    const transport = transportTo(url);
+    const reader = await watch(transport);
+    const lists = await Promise.all(Array.from({ length: 20 }, (_, i) => get(transport, `/list-${i}`)));
+    const stream = await events.promise;
+    for (let i = 0; i < 100; i++) {
+      stream.write(`${i}\n`);
+      expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe(`${i}\n`);
+      await ask(transport, '/version'); // the lists had every chance to send more
+    }
+    for (const n of sent.values()) expect(n).toBeLessThan(2 * 1024 * 1024);
+    let received = 0;
+    for await (const chunk of lists[0]!.body) received += chunk.length;
+    expect(received).toBe(size);
+    expect(sessions).toHaveLength(1);
+  });
+});
+
+describe('a half-open connection', () => {
+  async function throughProxy(clock: FakeClock, options: HttpTransportOptions = {}) {
+    const server = await start(watchOrAnswer);
+    const proxy = await freezingProxy(server.url);
+    cleanups.push(() => proxy.stop());
+    const transport = transportTo(`https://127.0.0.1:${proxy.port}`, { clock, ...options });
+    return { server, proxy, transport };
+  }
+
+  test('is found 45 s after the last byte, and all its streams are reset', async () => {
+    const clock = new FakeClock();
+    const { proxy, transport } = await throughProxy(clock);
+    const readers = await Promise.all([watch(transport), watch(transport)]);
+    proxy.freeze();
+    const ends = Promise.all(readers.map((reader) => kindOf(reader.next())));
+    let found = false;
+    void ends.then(() => {
+      found = true;
+    });
+    await clock.run(44_999);
+    expect(found).toBe(false);
+    await clock.run(1);
+    expect(await ends).toEqual(['reset', 'reset']);
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('says why, and the next request takes another', async () => {
+    const clock = new FakeClock();
+    const { server, proxy, transport } = await throughProxy(clock, { readIdleTimeout: 1000, pingTimeout: 500 });
+    const reader = await watch(transport);
+    proxy.freeze();
+    const end = reader.next().catch((error: unknown) => error);
+    await clock.run(1500);
+    expect(String(await end)).toMatch(/reset.*did not answer a PING within 500 ms/);
+    const direct = transportTo(server.url);
+    expect(await ask(direct)).toBe('2.0 GET /');
+  });
+
+  test('that idled is asked at once when it is used again', async () => {
+    const clock = new FakeClock();
+    const { proxy, transport } = await throughProxy(clock);
+    await ask(transport);
+    proxy.freeze();
+    await clock.run(60_000);
+    const request = kindOf(transport.request({ method: 'POST', path: '/', body: '{}' }));
+    await clock.run(15_000);
+    expect(await request).toBe('reset');
+  });
+
+  test('is not what a quiet one is: its PINGs are answered, and the watch lives on', async () => {
+    const clock = new FakeClock();
+    const { server, transport } = await throughProxy(clock);
+    const reader = await watch(transport);
+    let pings = 0;
+    server.sessions[0]?.on('ping', () => pings++);
+    for (let i = 1; i <= 20; i++) {
+      const ping = once(server.sessions[0]!, 'ping');
+      clock.step(30_000);
+      await ping;
+      await ask(transport); // answers come in order: that of the PING is there
+    }
+    expect(pings).toBe(20);
+    const next = kindOf(reader.next());
+    server.sessions[0]?.destroy();
+    expect(await next).toBe('reset'); // only now
+  });
+
+  test('is not looked for while nothing is open, nor when it is switched off', async () => {
+    const clock = new FakeClock();
+    const { transport } = await throughProxy(clock);
+    await ask(transport);
+    await expect.poll(() => clock.timers()).toBe(0);
+    const off = await throughProxy(clock, { readIdleTimeout: 0 });
+    await watch(off.transport);
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('is closed instead of used after idling for 90 s', async () => {
+    const clock = new FakeClock();
+    const { server, transport } = await throughProxy(clock);
+    await ask(transport);
+    await expect.poll(() => clock.timers()).toBe(0);
+    clock.step(90_000);
+    await ask(transport);
+    expect(server.sessions).toHaveLength(2);
+  });
+});
+
+describe('a connection that does not come about', () => {
+  test('is given up after 30 s, as refused', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined)); // never answers the handshake
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    cleanups.push(async () => silent.close());
+    const clock = new FakeClock();
+    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`, { clock });
+    const requests = [kindOf(get(transport)), kindOf(get(transport))];
+    await once(silent, 'connection');
+    await clock.run(30_000);
+    expect(await Promise.all(requests)).toEqual(['refused', 'refused']);
+  });
+
+  test('is waited for by many, and given up when the last of them has left', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    cleanups.push(async () => silent.close());
+    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const controllers = [new AbortController(), new AbortController()];
+    const requests = controllers.map(({ signal }) => kindOf(get(transport, '/', signal)));
+    const [socket] = (await once(silent, 'connection')) as [Socket];
+    socket.resume();
+    const closed = once(socket, 'close');
+    controllers[0]?.abort();
+    expect(await requests[0]).toBe('aborted');
+    expect(socket.destroyed).toBe(false);
+    controllers[1]?.abort();
+    expect(await requests[1]).toBe('aborted');
+    await closed;
+  });
+});
+
+describe('closing the transport', () => {
+  test('ends watches, unanswered requests and connections, and refuses what comes later', async () => {
+    const waiting = Promise.withResolvers<void>();
+    const { url, sessions } = await start((request, response) => {
+      if (request.url === '/watch') response.write('first\n');
+      else waiting.resolve();
+    });
+    const transport = transportTo(url);
+    const reader = await watch(transport);
+    const ends = [kindOf(reader.next()), kindOf(get(transport, '/silent'))];
+    await waiting.promise;
+    const closed = once(sessions[0]!, 'close');
+    await transport.close?.();
+    expect(await Promise.all(ends)).toEqual(['reset', 'reset']);
+    await closed;
+    expect(await kindOf(get(transport))).toBe('refused');
+  });
+
+  test('ends the wait for a connection', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    cleanups.push(async () => silent.close());
+    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const request = kindOf(get(transport));
+    await once(silent, 'connection');
+    await transport.close?.();
+    expect(await request).toBe('refused');
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * deltafifo and realfifo: what is popped, and when the queue counts as synced. What is popped is applied to a store, which
+ * is the one that the queue knows where it knows one.
+ */
+import {
+  DeletedFinalStateUnknown,
+  type Delta,
+  DeltaFIFO,
+  type Deltas,
+  Indexer,
+  metaNamespaceKeyFunc,
+  type Queue,
+  RealFIFO,
+} from 'capstan/cache';
+import type { Observed, Step, Subject, Trace } from '../runner.ts';
+import { flag, text, unknownOp } from './fields.ts';
+import { type Item, object, objects, sortedByKey } from './objects.ts';
+
+/** Lists its keys sorted, which fixes the order of what a queue makes of them. */
+class KnownStore extends Indexer<Item> {
+  override listKeys(): string[] {
+    return super.listKeys().sort();
+  }
+}
+
+const describe = (item: Item): object => ({ key: metaNamespaceKeyFunc(item), rv: item.metadata.resourceVersion });
+
+function recorded(delta: Delta<Item>): object {
+  switch (delta.type) {
+    case 'ReplacedAll':
+      return { type: delta.type, rv: delta.resourceVersion, objects: delta.objects.map(describe) };
+    case 'Bookmark':
+      return { type: delta.type, rv: delta.resourceVersion };
+    case 'SyncAll':
+      return { type: delta.type };
+    default: {
+      const { type, object } = delta;
+      if (!(object instanceof DeletedFinalStateUnknown)) return { type, ...describe(object) };
+      return { type, key: object.key, rv: object.obj?.metadata.resourceVersion ?? null, tombstone: true };
+    }
+  }
+}
+
+function apply(known: Indexer<Item>, delta: Delta<Item>): void {
+  if (delta.type === 'ReplacedAll') known.replace(delta.objects, delta.resourceVersion);
+  else if (delta.type === 'Deleted') known.delete(delta.object);
+  else if (delta.type !== 'SyncAll' && delta.type !== 'Bookmark') known.update(delta.object);
+}
+
+async function replay(queue: Queue<Item>, known: Indexer<Item>, step: Step): Promise<unknown> {
+  switch (step.op) {
+    case 'new':
+    case 'hasSynced':
+      return undefined;
+    case 'add':
+      return queue.add(object(step));
+    case 'update':
+      return queue.update(object(step));
+    case 'delete':
+      return queue.delete(object(step));
+    case 'replace':
+      return queue.replace(objects(step), text(step, 'rv'));
+    case 'resync':
+      return queue.resync();
+    case 'bookmark':
+      return queue.bookmark?.(text(step, 'rv'));
+    case 'pop': {
+      let want: unknown;
+      await queue.pop((deltas, isInInitialList) => {
+        for (const delta of deltas) apply(known, delta);
+        want = { deltas: deltas.map(recorded), isInInitialList, hasSyncedWhileProcessing: queue.hasSynced() };
+      });
+      return want;
+    }
+    case 'popBatch': {
+      if (!(queue instanceof RealFIFO)) throw new TypeError('popBatch: this queue has no batches');
+      let want: unknown;
+      const take = (process: string) => (deltas: Deltas<Item>, isInInitialList: boolean) => {
+        for (const delta of deltas) apply(known, delta);
+        want = { process, deltas: deltas.map(recorded), isInInitialList };
+      };
+      await queue.popBatch(take('batch'), take('single'));
+      return want;
+    }
+    case 'known':
+      return sortedByKey(known.list());
+    default:
+      throw unknownOp(step);
+  }
+}
+
+function subject(make: (first: Step, known: Indexer<Item>) => Queue<Item>): Subject {
+  return {
+    observes: ['want', 'len', 'hasSynced'],
+    begin(first): Trace {
+      const known = new KnownStore();
+      const queue = make(first, known);
+      return {
+        async step(step): Promise<Observed> {
+          const want = await replay(queue, known, step);
+          return { want, len: queue.len(), hasSynced: queue.hasSynced() };
+        },
+        end: () => queue.close(),
+      };
+    },
+  };
+}
+
+export const deltafifo = subject((first, known) => {
+  const knownObjects = flag(first, 'knownObjects') ? known : undefined;
+  return new DeltaFIFO<Item>({ emitDeltaTypeReplaced: flag(first, 'emitDeltaTypeReplaced'), knownObjects });
+});
+
+export const realfifo = subject((first, known) => {
+  const atomicEvents = flag(first, 'atomicEvents');
+  const emitDeltaTypeBookmark = flag(first, 'emitDeltaTypeBookmark');
+  return new RealFIFO<Item>({ atomicEvents, emitDeltaTypeBookmark, knownObjects: atomicEvents ? undefined : known });
+});

@@ -1,0 +1,68 @@
+/**
+ * Label selectors, in both forms. What the grammar refuses, and with which words, is also compared with a real API server
+ * by test/e2e/same-answers.
+ */
+import { describe, expect, test } from 'vitest';
+import { type LabelSelector, labelMatcher, parseLabelSelector } from '../bindings/selectors.ts';
+
+const web = { app: 'web', tier: 'front', size: '12' };
+
+describe('a label selector', () => {
+  test.each<[selector: string | LabelSelector, matches: boolean]>([
+    ['', true],
+    ['app', true],
+    ['!app', false],
+    ['!other', true],
+    ['app=web', true],
+    ['app==web,tier=front', true],
+    ['app=web,tier=back', false],
+    ['app!=web', false],
+    ['other!=web', true],
+    ['app in (api, web)', true],
+    ['app notin (api,web)', false],
+    ['other notin (api)', true],
+    ['size>11', true],
+    ['size<12', false],
+    ['app>1', false],
+    ['empty=', false],
+    [{}, true],
+    [{ matchLabels: { app: 'web' } }, true],
+    [{ matchLabels: { app: 'web', tier: 'back' } }, false],
+    [{ matchExpressions: [{ key: 'app', operator: 'In', values: ['api', 'web'] }] }, true],
+    [{ matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] }, false],
+    [{ matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, true],
+    [{ matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, false],
+    [{ matchLabels: { app: 'web' }, matchExpressions: [{ key: 'in', operator: 'DoesNotExist' }] }, true],
+  ])('%j matches: %s', (selector, matches) => {
+    expect(labelMatcher(selector)(web)).toBe(matches);
+  });
+
+  test('takes names of members that every object inherits for ordinary labels', () => {
+    expect(labelMatcher('constructor')({})).toBe(false);
+    expect(labelMatcher('!toString')({})).toBe(true);
+  });
+
+  test('that everything matches is known as such, so that nobody has to be asked', () => {
+    expect(parseLabelSelector(' ')).toBeUndefined();
+    expect(parseLabelSelector('a')).toBeDefined();
+  });
+
+  test.each<[selector: unknown, why: RegExp]>([
+    ['a=b=c', /found '=', expected: ',' or 'end of string'/],
+    ['a in b', /expected: '\('/],
+    ['-a=1', /Invalid value: "-a"/],
+    ['a>x', /must be an integer/],
+    [{ matchLabels: { 'a=b,c': 'd' } }, /expected a label key or value, got "a=b,c"/],
+    [{ matchLabels: { a: 7 } }, /got 7/],
+    [{ matchExpressions: [{ key: '', operator: 'Exists' }] }, /expected a label key, got ""/],
+    [{ matchExpressions: [{ key: 'a', operator: 'In' }] }, /expected values, got none/],
+    [{ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }, /expected no values, got b/],
+    [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }, /got "Gt"/],
+    [null, /got null/],
+    [7, /got 7/],
+  ])('%j is refused, with the reason', (selector, why) => {
+    const call = () => labelMatcher(selector as string);
+    expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(call).toThrow(why);
+  });
+});
