@@ -20,7 +20,7 @@ import { prepareRealServer, readKubeConfig } from './same-answers/servers.ts';
 const TYPES = [widgets, secrets, leases];
 const NAMESPACE = 'judged';
 const WRITES_PER_SECOND = 200;
-const WRITES_PER_TYPE = 1200;
+const WRITES_PER_TYPE = 2000;
 const seed = testSeed();
 
 let plane: ControlPlane;
@@ -63,12 +63,12 @@ test('informers keep every rule while connections are cut, the API server is kil
   const random = new Random(seed);
   const churns = TYPES.map((type, i) => new Churn(direct, type, NAMESPACE, seed + i, WRITES_PER_SECOND / TYPES.length));
   const informers = TYPES.flatMap((type) =>
-    [false].map((watchList) => new Judged(throughProxy, type, NAMESPACE, { watchList })),
+    [true, false].map((watchList) => new Judged(throughProxy, type, NAMESPACE, { watchList })),
   );
   const reached = (count: number) => Promise.all(churns.map((churn) => churn.reached(count)));
   const cutSeveralTimes = async (times: number): Promise<void> => {
     for (let i = 0; i < times; i++) {
-      await until(performance.now() + 200 + random.int(600));
+      await until(performance.now() + 400 + random.int(1000));
       proxy.cutAfter(random.int(4000));
     }
   };
@@ -80,16 +80,16 @@ test('informers keep every rule while connections are cut, the API server is kil
 
     await reached(100);
     await cutSeveralTimes(5);
-    await reached(400);
+    await reached(600);
     await plane.kill('SIGKILL');
     await plane.restart();
     for (const informer of informers) informer.addHandler('late');
 
-    await reached(600);
+    await reached(900);
     proxy.shut(); // the informers stay behind, so that what comes next takes away what they go on from
-    await reached(800);
+    await reached(1100);
     await plane.expireHistory();
-    await reached(850);
+    await reached(1200);
     proxy.open();
     await eventually('every informer has heard that its version is gone', () =>
       informers.every((informer) => informer.expirations > 0),
@@ -102,6 +102,8 @@ test('informers keep every rule while connections are cut, the API server is kil
     for (const informer of informers) await informer.expectTruth(await log.of(informer.type, NAMESPACE));
     for (const informer of informers) {
       expect(informer.lists, `${informer.name}: lists`).toBeGreaterThan(1);
+      if (informer.watchList) expect(informer.listsAsPages, `${informer.name}: never fell back`).toBe(0);
+      else expect(informer.listsAsPages, informer.name).toBeGreaterThanOrEqual(informer.lists);
       console.log(`${informer.name}: ${JSON.stringify({ lists: informer.lists, ...informer.counts })}`);
     }
     console.log(`${TYPES.length * WRITES_PER_TYPE} writes in ${seconds.toFixed(1)} s, ${proxy.cuts} cuts`);

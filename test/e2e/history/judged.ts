@@ -16,6 +16,7 @@ const STOP_MS = 10_000;
 export class Judged {
   readonly name: string;
   readonly type: ResourceType;
+  readonly watchList: boolean;
   /** What its error handler was told. */
   readonly errors: unknown[] = [];
   readonly #transport: RecordingTransport;
@@ -26,6 +27,7 @@ export class Judged {
 
   constructor(transport: Transport, type: ResourceType, namespace: string, options: { watchList: boolean }) {
     this.type = type;
+    this.watchList = options.watchList;
     this.name = `${type.plural}, ${options.watchList ? 'streamed list' : 'list and watch'}`;
     this.#transport = new RecordingTransport(transport);
     const listWatch = new ListWatch<KubeObject, 'shard'>(this.#transport, resourceOf(type), { namespace });
@@ -58,6 +60,11 @@ export class Judged {
   /** How often it took over a whole list. */
   get lists(): number {
     return listsOf(this.#transport.requests).length;
+  }
+
+  /** How many requests were lists, and not streams. */
+  get listsAsPages(): number {
+    return this.#transport.requests.filter(({ type }) => type === 'list').length;
   }
 
   /** How often the server told it that its version is gone. */
