@@ -154,7 +154,8 @@ describe('in time', () => {
   test('bookmarks come each interval and two seconds before the end, to those who asked for them', async () => {
     const clock = new FakeClock();
     const { api } = await start({ clock, bookmarkInterval: 20_000 });
-    const asked = await api.watch(WIDGETS, { allowWatchBookmarks: 'true', timeoutSeconds: '50' });
+    const resourceVersion = await api.version(WIDGETS);
+    const asked = await api.watch(WIDGETS, { resourceVersion, allowWatchBookmarks: 'true', timeoutSeconds: '50' });
     const silent = await api.watch(WIDGETS, { timeoutSeconds: '50' });
     const versions: string[] = [];
     for (const ms of [20_000, 20_000, 8_000]) {
