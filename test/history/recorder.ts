@@ -1,7 +1,7 @@
 /**
  * Writes an informer's history down: a transport that keeps what passes through it, and a handler that keeps what it is told.
  * Neither changes anything. A frame or a list counts as received when its last byte has been handed to the client; frames are
- * told apart by lines, which is how every server writes them, and not by the code under test.
+ * told apart by code of its own, not by that under test.
  */
 import {
   DeletedFinalStateUnknown,
@@ -94,22 +94,16 @@ export class RecordingTransport implements Transport {
   }
 
   async *#watch(record: WatchRecord, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const decoder = new TextDecoder();
-    let text = '';
+    const values = new Values();
     let readable = true;
-    const take = (line: string): void => {
-      const event = parsed<EventBody>(line);
-      readable &&= event !== undefined; // what comes after garbage is lost to any client
-      if (readable && event !== undefined) record.frames.push(this.#frame(event));
-    };
     for await (const chunk of body) {
-      text += decoder.decode(chunk, { stream: true });
-      const lines = text.split('\n');
-      text = lines.pop() ?? '';
-      for (const line of lines) if (line.trim() !== '') take(line);
+      for (const text of values.push(chunk)) {
+        const event = parsed<EventBody>(text);
+        readable &&= event !== undefined; // what comes after garbage is lost to any client
+        if (readable && event !== undefined) record.frames.push(this.#frame(event));
+      }
       yield chunk;
     }
-    if (text.trim() !== '') take(text);
   }
 
   #frame({ type, object }: EventBody): Frame {
@@ -158,6 +152,32 @@ export class RecordingHandler implements ResourceEventHandler<KubeObject> {
       else picture.set(key, version);
     }
     return picture;
+  }
+}
+
+/** The texts of JSON objects in a stream, by counting braces, one character after the other: slow and simple. */
+class Values {
+  readonly #decoder = new TextDecoder();
+  #text = '';
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+
+  push(chunk: Uint8Array): string[] {
+    const values: string[] = [];
+    for (const character of this.#decoder.decode(chunk, { stream: true })) {
+      this.#text += character;
+      if (this.#escaped) this.#escaped = false;
+      else if (this.#inString && character === '\\') this.#escaped = true;
+      else if (character === '"') this.#inString = !this.#inString;
+      else if (!this.#inString && (character === '{' || character === '[')) this.#depth++;
+      else if (!this.#inString && (character === '}' || character === ']')) this.#depth--;
+      // What stands between values and is not space belongs to the next one, which is then none.
+      if (this.#depth > 0 || this.#inString || character !== '}') continue;
+      values.push(this.#text);
+      this.#text = '';
+    }
+    return values;
   }
 }
 
