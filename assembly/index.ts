@@ -41,5 +41,5 @@ export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamT
 export { scanReport } from "./report";
 export {
   objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectPut, objectTake, objectChanges,
-  objectsLive, objectsTotal,
+  objectsLive, objectsTotal, objectSlot, scannedSlot,
 } from "./objects";

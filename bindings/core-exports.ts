@@ -147,6 +147,9 @@ export interface CoreExports {
   objectChanges(objects: number, from: number, to: number): number;
   objectsLive(objects: number): number;
   objectsTotal(objects: number): number;
+  /** The slot of a version's key in a key table, or of the object scanned last: as from keysFind, or keysIntern. */
+  objectSlot(objects: number, version: number, keys: number, intern: boolean): number;
+  scannedSlot(keys: number): number;
 
   indexNew(): number;
   indexFree(index: number): void;
@@ -305,6 +308,8 @@ export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unkno
     objectChanges: e.objectChanges,
     objectsLive: guard(e.objectsLive),
     objectsTotal: guard(e.objectsTotal),
+    objectSlot: e.objectSlot,
+    scannedSlot: guard(e.scannedSlot),
     indexNew: guard(e.indexNew),
     indexFree: guard(e.indexFree),
     indexValues: guard(e.indexValues),

@@ -18,12 +18,13 @@ export class IndexMap {
   readonly #inWasm: boolean; // who hashes the values
   readonly #texts: (string | undefined)[] = []; // value by value slot
 
-  constructor(core: Core) {
+  /** @param inWasm the core hashes the values; always so where some come out of bytes */
+  constructor(core: Core, inWasm = hashesInWasm(core)) {
     this.#core = core;
     this.#handle = core.x.indexNew();
     if (this.#handle === 0) throw core.outOfMemory();
-    this.#inWasm = hashesInWasm(core);
-    this.#keys = keyTable<string>(core, core.x.indexValues(this.#handle), undefined);
+    this.#inWasm = inWasm;
+    this.#keys = keyTable<string>(core, core.x.indexValues(this.#handle), undefined, inWasm);
   }
 
   /** Lists an object under these values and no others; a value named twice counts once. On an error nothing has changed. */

@@ -66,9 +66,13 @@ export function hashesInWasm(core: Core): boolean {
 }
 
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
-export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | undefined): KeyTable<T> {
+export function keyTable<T>(
+  core: Core,
+  handle: number,
+  key: KeyFunction<T> | undefined,
+  wasm = hashesInWasm(core),
+): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
-  const wasm = hashesInWasm(core);
   if (isRequestKey(key)) {
     const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
     return table as unknown as KeyTable<T>;

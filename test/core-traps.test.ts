@@ -79,6 +79,8 @@ const UNREACHED: Record<string, string> = {
   objectChanges: 'of the cache of bytes',
   objectsLive: 'of the cache of bytes',
   objectsTotal: 'of the cache of bytes',
+  objectSlot: 'of the cache of bytes',
+  scannedSlot: 'of the cache of bytes',
 };
 
 type Export = (...args: unknown[]) => unknown;

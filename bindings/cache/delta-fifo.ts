@@ -7,8 +7,8 @@
 import { requireFunction } from '../errors.ts';
 import { Backlog } from './backlog.ts';
 import type { Delta, Deltas } from './deltas.ts';
+import type { DoneChecker } from './handler.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from './keys.ts';
-import type { DoneChecker } from './processor.ts';
 import {
   finish,
   InitialPopulation,

@@ -11,8 +11,8 @@
 import { invalid, requireFunction } from '../errors.ts';
 import { Backlog } from './backlog.ts';
 import type { Delta, Deltas, DeltaType } from './deltas.ts';
+import type { DoneChecker } from './handler.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from './keys.ts';
-import type { DoneChecker } from './processor.ts';
 import {
   finish,
   InitialPopulation,

@@ -1,31 +1,64 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
 export { type LabelSelector, labelMatcher } from '../selectors.ts';
 export type { BackoffOptions } from './backoff.ts';
+export {
+  CacheController,
+  type CacheControllerConfig,
+  type NewInformerOptions,
+  newInformer,
+  type ReflectorSettings,
+} from './cache-controller.ts';
 export type { Change } from './change.ts';
 export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
 export type { Delta, Deltas, DeltaType } from './deltas.ts';
 export { resourceOf } from './discovery.ts';
 export type { InformerEvent } from './events.ts';
+export {
+  ExpirationCache,
+  type ExpirationPolicy,
+  newTTLStore,
+  type TimestampedEntry,
+  TTLPolicy,
+} from './expiration-cache.ts';
+export {
+  type FactoryOptions,
+  type GenericInformer,
+  type InformerSelection,
+  newSharedInformerFactory,
+  SharedInformerFactory,
+} from './factory.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
 export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
 export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
 export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
-export type { SharedIndexInformerOptions } from './informer-options.ts';
+export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
 export { InformerPrometheusProvider } from './informer-prometheus.ts';
+export { type KeyFunc, newStore, type StoreOptions, UndeltaStore } from './keyed-store.ts';
 export {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
+  ExplicitKey,
   type KubeObject,
   metaNamespaceKeyFunc,
   splitMetaNamespaceKey,
 } from './keys.ts';
 export { ListWatch, type ListWatchOptions } from './list-watch.ts';
 export { Lister, type ListerOptions, NamespaceLister } from './lister.ts';
-export { type DeltaHandler, type DeltaStore, processDeltas } from './process-deltas.ts';
+export { MutationCache, type MutationCacheOptions } from './mutation-cache.ts';
+export {
+  deletionHandlingObjectToName,
+  indexFuncToKeyFuncAdapter,
+  ObjectName,
+  objectName,
+  objectToName,
+  parseObjectName,
+} from './object-name.ts';
+export { type DeltaHandler, type DeltaStore, processDeltas, processDeltasInBatch } from './process-deltas.ts';
 export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
+export { compareResourceVersion } from './resource-version.ts';
 export type {
   FailureClass,
   NextStep,
@@ -36,6 +69,8 @@ export type {
 } from './status.ts';
 export { type Status, StatusError } from './status-error.ts';
 export { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
+export { type Store, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
+export { type KeyedTransaction, ThreadSafeStore } from './thread-safe-store.ts';
 export {
   type FetchTransportOptions,
   fetchTransport,

@@ -21,7 +21,7 @@ export interface InformerReadings {
   lastSignOfLifeSeconds(): number | undefined;
   /** Bytes of memory that the cached objects take, where the cache keeps bytes. */
   bytes(): number | undefined;
-  /** How many notifications wait for each handler. */
+  /** How many notifications wait for each handler; handlers of one name are added up. */
   handlerBacklogs(): { handler: string; depth: number }[];
 }
 

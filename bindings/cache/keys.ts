@@ -1,6 +1,6 @@
 /**
  * Keys of objects: `namespace/name`, or `name` where there is no namespace. Compared by UTF-16 code unit, never
- * normalised. client-go: tools/cache/store.go MetaNamespaceKeyFunc, tools/cache/delta_fifo.go DeletedFinalStateUnknown.
+ * normalised. client-go: tools/cache/store.go MetaNamespaceKeyFunc and ExplicitKey, tools/cache/delta_fifo.go DeletedFinalStateUnknown.
  */
 import { CapstanError, invalid, show } from '../errors.ts';
 
@@ -31,7 +31,25 @@ export class DeletedFinalStateUnknown<T> {
 }
 
 /**
- * `namespace/name` of an object, or `name` for one without a namespace.
+ * A key that is passed where an object is expected, for stores that look an object up by its key.
+ *
+ * @example
+ * store.get(new ExplicitKey('default/web') as unknown as V1Pod);
+ */
+export class ExplicitKey {
+  readonly key: string;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+
+  toString(): string {
+    return this.key;
+  }
+}
+
+/**
+ * `namespace/name` of an object, or `name` for one without a namespace; an {@link ExplicitKey} as it is.
  *
  * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
  */
@@ -39,7 +57,10 @@ export function metaNamespaceKeyFunc(object: object): string {
   const metadata = (object as KubeObject | null | undefined)?.metadata;
   const name: unknown = metadata?.name;
   const namespace: unknown = metadata?.namespace;
-  if (typeof name !== 'string') throw invalid('object', 'an object with metadata.name', object);
+  if (typeof name !== 'string') {
+    if (object instanceof ExplicitKey) return object.key;
+    throw invalid('object', 'an object with metadata.name', object);
+  }
   if (namespace === undefined || namespace === null || namespace === '') return name;
   if (typeof namespace !== 'string') throw invalid('metadata.namespace', 'a string', namespace);
   return `${namespace}/${name}`;

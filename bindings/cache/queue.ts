@@ -5,8 +5,8 @@
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Delta, Deltas } from './deltas.ts';
+import type { DoneChecker } from './handler.ts';
 import { DeletedFinalStateUnknown } from './keys.ts';
-import type { DoneChecker } from './processor.ts';
 import type { ReflectorStore } from './reflector.ts';
 
 /**
