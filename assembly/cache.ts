@@ -18,6 +18,8 @@ export {
   arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
 } from "./arena";
 export { arenaCheck } from "./arena-check";
+export { pathNew, pathFree, pathValues, pathList } from "./path";
+export { indexByPath } from "./path-index";
 export { jsonDepth } from "./json";
 export { scanKeepManaged } from "./scan";
 export { shapeAt } from "./shapes";

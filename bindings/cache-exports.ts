@@ -92,6 +92,15 @@ export interface CacheExports extends BaseExports {
   arenaMoved(arena: number): number;
   /** For tests: 0, or the number of the invariant that does not hold. */
   arenaCheck(arena: number): number;
+
+  /** A block for a path of so many bytes, as assembly/path.ts draws it (bindings/path-block.ts writes it); 0: no memory. */
+  pathNew(bytes: number): number;
+  pathFree(path: number, bytes: number): void;
+  /** How many values are under the path in a document that is valid JSON: spans at pathList; FALLBACK; NO_MEMORY. */
+  pathValues(path: number, skipped: number, from: number, end: number): number;
+  pathList(): number;
+  /** Lists an object under those values: as indexCommit, or FALLBACK. */
+  indexByPath(index: number, slot: number, path: number, skipped: number, from: number, end: number): number;
 }
 
 /** The exports of an instance. */
@@ -171,5 +180,10 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     arenaTotal: guard(e.arenaTotal),
     arenaMoved: guard(e.arenaMoved),
     arenaCheck: guard(e.arenaCheck),
+    pathNew: guard(e.pathNew),
+    pathFree: guard(e.pathFree),
+    pathValues: guard(e.pathValues),
+    pathList: guard(e.pathList),
+    indexByPath: guard(e.indexByPath),
   };
 }
