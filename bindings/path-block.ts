@@ -1,7 +1,7 @@
 /**
  * A path of index values (bindings/cache/json-path.ts) in the core's memory, for indices on bytes. Drawn in assembly/path.ts.
  */
-import type { Core } from './core.ts';
+import type { CacheCore } from './cache-core.ts';
 
 /** What pathValues and indexByPath answer when the document has to be decoded. */
 export const FALLBACK = -4;
@@ -14,7 +14,7 @@ export class PathBlock {
   readonly #bytes: number;
 
   /** Throws CapstanError OUT_OF_MEMORY. */
-  constructor(core: Core, names: readonly string[]) {
+  constructor(core: CacheCore, names: readonly string[]) {
     const encoder = new TextEncoder();
     const encoded = names.map((name) => encoder.encode(name));
     this.#bytes = encoded.reduce((bytes, name) => bytes + roomOf(name), 4) + ROOM_BEHIND;
@@ -34,7 +34,7 @@ export class PathBlock {
     }
   }
 
-  dispose(core: Core): void {
+  dispose(core: CacheCore): void {
     if (this.handle !== 0) core.x.pathFree(this.handle, this.#bytes);
   }
 }

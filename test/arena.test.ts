@@ -3,12 +3,12 @@
  * arena's own check of its invariants (assembly/arena-check.ts) runs between random operations.
  */
 import { describe, expect, test } from 'vitest';
-import { Core } from '../bindings/core.ts';
+import { CacheCore } from '../bindings/cache-core.ts';
 import { Random, testSeed } from './random.ts';
 
 /** An arena beside what must be in it. */
 class World {
-  readonly x = new Core().x;
+  readonly x = new CacheCore().x;
   readonly arena = this.x.arenaNew();
   readonly sizes = new Map<number, number>(); // bytes by owner
   readonly #marks = new Map<number, number>();
@@ -197,7 +197,7 @@ describe('the arena', () => {
     const seed = testSeed();
     console.log(`test/arena.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
-    const { x } = new Core();
+    const { x } = new CacheCore();
     const arena = x.arenaNew();
     const sizes: number[] = [];
     let live = 0;
@@ -241,7 +241,7 @@ describe('the arena', () => {
     timeout: 60_000,
   }, () => {
     const random = new Random(testSeed());
-    const { x } = new Core();
+    const { x } = new CacheCore();
     const arena = x.arenaNew();
     const sizes = new Float64Array(20_000);
     for (let i = 0; i < 400_000; i++) {

@@ -22,7 +22,7 @@ import {
 } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { Stack } from './stack-order.ts';
 import { drain, expectError, type Watched, watch } from './workqueue/helpers.ts';
 
@@ -115,7 +115,7 @@ beforeAll(() => {
           if (armed !== name) return value(...given);
           armed = undefined;
           trappedIn = real;
-          return real.queueGet?.(0xfffffff0, 0);
+          return real.keysUsed?.(0xfffffff0);
         };
       }
       return { exports: wrapped };

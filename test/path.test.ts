@@ -4,13 +4,14 @@
  */
 import { describe, expect, test } from 'vitest';
 import { parsePath, pathIndexFunc } from '../bindings/cache/json-path.ts';
-import { Core, NO_MEMORY } from '../bindings/core.ts';
+import { CacheCore } from '../bindings/cache-core.ts';
+import { NO_MEMORY } from '../bindings/core.ts';
 import { keyText } from '../bindings/key-text.ts';
 import { FALLBACK, PathBlock } from '../bindings/path-block.ts';
 import { Random, testSeed } from './random.ts';
 
 class World {
-  readonly core = new Core();
+  readonly core = new CacheCore();
   readonly x = this.core.x;
   readonly #arena = this.x.arenaNew();
   readonly #encoder = new TextEncoder();

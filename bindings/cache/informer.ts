@@ -12,6 +12,7 @@ import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
+import { type Decoder, jsonDecoder } from './decoder.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import { EventIterators, type InformerEvent } from './events.ts';
@@ -89,6 +90,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
   #transform: TransformFunc<T> | undefined;
+  #watchErrorHandler: WatchErrorHandler | undefined;
   #meter: InformerMeter | undefined;
   #handlers = 0;
   /** The list that is being processed has a key twice. */
@@ -108,7 +110,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#describe = listWatch.describe();
     this.#resync = new ResyncSchedule(resyncPeriod);
     this.#transform = transform;
-    this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers);
+    this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected);
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
     const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
@@ -117,7 +119,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       queue === 'real'
         ? new RealFIFO<T>({ onDelta, transformer })
         : new DeltaFIFO<T>({ onDelta, transformer, knownObjects: this.#indexer, emitDeltaTypeReplaced: true });
-    this.#reflector = this.#newReflector(watchErrorHandler);
+    this.#watchErrorHandler = watchErrorHandler;
+    this.#reflector = this.#newReflector();
   }
 
   /**
@@ -173,7 +176,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   setWatchErrorHandler(handler: WatchErrorHandler): void {
     requireFunction('handler', handler);
     if (this.#started) throw this.#alreadyStarted('set the watch error handler before');
-    this.#reflector = this.#newReflector(handler);
+    this.#watchErrorHandler = handler;
+    this.#reflector = this.#newReflector();
   }
 
   /**
@@ -185,6 +189,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     requireFunction('transform', transform);
     if (this.#started) throw this.#alreadyStarted('set the transform before');
     this.#transform = transform;
+    this.#reflector = this.#newReflector();
   }
 
   /**
@@ -296,14 +301,22 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return { [Symbol.asyncIterator]: () => this.#events.iterate(this, options.signal) };
   }
 
-  #newReflector(watchErrorHandler: WatchErrorHandler | undefined): Reflector<T, I> {
+  #newReflector(): Reflector<T, I> {
     return new Reflector(this.#listWatch, this.#fifo, {
       ...reflectorOptions(this.#options),
+      decoder: this.#decoder(),
       clock: this.#clock,
-      watchErrorHandler,
+      watchErrorHandler: this.#watchErrorHandler,
       resyncPeriod: () => this.#resync.checkPeriod(),
       shouldResync: () => this.#processor.shouldResync(this.#clock.now()),
     });
+  }
+
+  /** Objects stay bytes unless something of the user's changes them or watches them. */
+  #decoder(): Decoder<T> {
+    const { expected } = this.#listWatch;
+    if (this.#transform !== undefined || this.#detector !== undefined) return jsonDecoder<T>(expected);
+    return this.#indexer.decoder(expected);
   }
 
   #startGuards(): void {
@@ -342,6 +355,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
       if (more && slice.over()) await slice.yield();
     }
+    this.#indexer.settle();
     this.#processing = undefined;
   }
 

@@ -5,7 +5,7 @@
 import { cases, vectors } from 'capstan-test:given';
 import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
 import { hasNativeStrings, sharedCore } from '../../bindings/core.ts';
-import { keyMode } from '../../bindings/keys.ts';
+import { keyMode } from '../../bindings/key-mode.ts';
 import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
 import { subjects } from '../conformance/subjects/index.ts';
 import { exportsCalled } from '../exports-called.ts';
@@ -55,7 +55,7 @@ function fill(queue: WorkQueue): WorkQueue {
 function registerHost({ keys, strings }: Claims): void {
   describe('the runtime', () => {
     test(`has ${strings} strings and keeps keys in ${keys} by default`, () => {
-      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode()]).toEqual([strings, keys]);
+      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode(hasNativeStrings())]).toEqual([strings, keys]);
     });
 
     // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a folder above; both tables were one.
