@@ -170,7 +170,7 @@ describe('the arena', () => {
   });
 
   test('slides as far as it takes at the end of memory, although too little is free for that elsewhere', () => {
-    const { x } = new Core();
+    const { x } = new CacheCore();
     const arena = x.arenaNew();
     x.memoryLimit(x.memoryPages() + 40);
     let owners = 0;
