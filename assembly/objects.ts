@@ -8,11 +8,12 @@
 //   from the first byte of the JSON on|JSON|
 
 import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaTotal } from "./arena";
+import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { NO_MEMORY, NOTHING } from "./record";
-import { META, TOP, cutEnd, cutStart, metaCount, metaShape, objectEnd, objectStart, topCount, topShape } from "./scan";
+import { META, TOP, cutEnd, cutStart, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
 import {
-  ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, M_VALUE, M_VALUE_END, MANAGED_FIELDS, RESOURCE_VERSION, SPEC, STATUS, indexIn, memberAt,
+  ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, M_VALUE, M_VALUE_END, MANAGED_FIELDS, NAME, NAMESPACE, RESOURCE_VERSION, SPEC, STATUS, indexIn, memberAt,
   shapeCount,
 } from "./shapes";
 
@@ -105,6 +106,40 @@ function giveNumber(objects: usize, number: u32): void {
   const count = load<u32>(objects, O_FREE_COUNT);
   store<u32>(<usize>load<u32>(objects, O_FREE) + (<usize>count << 2), number);
   store<u32>(objects, count + 1, O_FREE_COUNT);
+}
+
+@inline
+function contentOf(json: usize, span: usize): usize {
+  return json + load<u32>(span) + 1;
+}
+
+@inline
+function contentBytes(span: usize): u32 {
+  return load<u32>(span, 4) - load<u32>(span) - 2;
+}
+
+/** The slot of a version's key, namespace/name or name, in a key table; with `intern` it gets one. NOTHING or NO_MEMORY as from keysFind. */
+export function objectSlot(objects: usize, version: u32, keys: usize, intern: bool): i32 {
+  const at = objectAt(objects, version);
+  const json = jsonOf(at);
+  const name = metaSpanOf(at, NAME);
+  const namespace = metaSpanOf(at, NAMESPACE);
+  const namespaceAt: usize = namespace == 0 ? 0 : contentOf(json, namespace);
+  const namespaceBytes = namespace == 0 ? 0 : contentBytes(namespace);
+  return intern
+    ? keysInternObject(keys, namespaceAt, namespaceBytes, contentOf(json, name), contentBytes(name))
+    : keysFindObject(keys, namespaceAt, namespaceBytes, contentOf(json, name), contentBytes(name));
+}
+
+/** The slot that the object scanned last has in a key table, as from keysFind. */
+export function scannedSlot(keys: usize): i32 {
+  const name = metaValue(NAME);
+  const namespace = metaValue(NAMESPACE);
+  const nameAt = <usize>load<u32>(name, M_VALUE) + 1;
+  const nameBytes = load<u32>(name, M_VALUE_END) - <u32>nameAt - 1;
+  if (namespace == 0) return keysFindObject(keys, 0, 0, nameAt, nameBytes);
+  const namespaceAt = <usize>load<u32>(namespace, M_VALUE) + 1;
+  return keysFindObject(keys, namespaceAt, load<u32>(namespace, M_VALUE_END) - <u32>namespaceAt - 1, nameAt, nameBytes);
 }
 
 /** Where a version lies until the next call that may need memory. */

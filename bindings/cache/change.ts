@@ -1,7 +1,9 @@
 /**
  * What an update changed, part by part, found out only when a handler asks. False proves that the part is the same; true
- * may also mean that it could not be told. Until objects are compared as bytes, spec and status are compared by structure.
+ * may also mean that it could not be told. Of two versions that a store has kept as bytes the bytes were compared when one replaced the other; any
+ * other two objects are compared by structure.
  */
+import { changesBetween } from './bytes/lazy.ts';
 
 /** `false` proves that the part is unchanged. */
 export interface Change {
@@ -24,7 +26,7 @@ interface Parts {
   status?: unknown;
 }
 
-/** One bit a part, in the two words of a LazyChange. */
+/** One bit a part, in the two words of a LazyChange; those of assembly/objects.ts. */
 const GENERATION = 1;
 const LABELS = 2;
 const ANNOTATIONS = 4;
@@ -43,6 +45,11 @@ export class LazyChange implements Change {
   constructor(old: object, now: object) {
     this.#old = old as Parts;
     this.#now = now as Parts;
+    const changes = changesBetween(old, now);
+    if (changes === undefined) return;
+    this.#changed = changes;
+    // Labels and annotations whose bytes differ may be the same in another order: that is found out when somebody asks.
+    this.#known = ~(changes & (LABELS | ANNOTATIONS));
   }
 
   get generation(): boolean {
@@ -90,6 +97,7 @@ export class LazyChange implements Change {
   #once(part: number, compare: () => boolean): boolean {
     if ((this.#known & part) === 0) {
       if (this.#old !== this.#now && compare()) this.#changed |= part;
+      else this.#changed &= ~part;
       this.#known |= part;
     }
     return (this.#changed & part) !== 0;

@@ -1,6 +1,6 @@
 /** An informer's notifications as an async iterator. It is a handler like any other; what is not taken yet waits in memory. */
 import { Backlog } from './backlog.ts';
-import type { ResourceEventHandler } from './handler.ts';
+import type { Registration, ResourceEventHandler } from './handler.ts';
 import { DeletedFinalStateUnknown } from './keys.ts';
 
 /** `old` only for updates. The object of a delete is the last state that was known. */
@@ -10,7 +10,7 @@ export interface InformerEvent<T> {
   old?: T;
 }
 
-export class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
+class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
   readonly #backlog = new Backlog<InformerEvent<T>>();
   readonly #waiting: ((result: IteratorResult<InformerEvent<T>>) => void)[] = [];
   #onEnd: (() => void) | undefined;
@@ -57,5 +57,39 @@ export class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
     const resolve = this.#waiting.shift();
     if (resolve === undefined) this.#backlog.push(event);
     else resolve({ done: false, value: event });
+  }
+}
+
+/** What an iterator needs of its informer. */
+interface Source<T> {
+  isStopped(): boolean;
+  addEventHandler(handler: ResourceEventHandler<T>, options: { name: string }): Registration;
+  removeEventHandler(registration: Registration): void;
+}
+
+/** The iterators of one informer that have not ended. */
+export class EventIterators<T> {
+  readonly #open = new Set<EventIterator<T>>();
+
+  iterate(source: Source<T>, signal: AbortSignal | undefined): AsyncIterator<InformerEvent<T>> {
+    let registration: Registration | undefined;
+    const onAbort = (): void => iterator.end();
+    const iterator = new EventIterator<T>(() => {
+      signal?.removeEventListener('abort', onAbort);
+      this.#open.delete(iterator);
+      if (registration !== undefined) source.removeEventHandler(registration);
+    });
+    if (source.isStopped() || signal?.aborted) {
+      iterator.end();
+    } else {
+      this.#open.add(iterator);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      registration = source.addEventHandler(iterator.handler, { name: 'events' });
+    }
+    return iterator;
+  }
+
+  end(): void {
+    for (const iterator of [...this.#open]) iterator.end();
   }
 }

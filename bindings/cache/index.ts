@@ -1,6 +1,14 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
+export { initCacheCore } from '../cache-core.ts';
 export { type LabelSelector, labelMatcher } from '../selectors.ts';
 export type { BackoffOptions } from './backoff.ts';
+export {
+  CacheController,
+  type CacheControllerConfig,
+  type NewInformerOptions,
+  newInformer,
+  type ReflectorSettings,
+} from './cache-controller.ts';
 export type { Change } from './change.ts';
 export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
 export type { Delta, Deltas, DeltaType } from './deltas.ts';
@@ -13,12 +21,19 @@ export {
   type TimestampedEntry,
   TTLPolicy,
 } from './expiration-cache.ts';
+export {
+  type FactoryOptions,
+  type GenericInformer,
+  type InformerSelection,
+  newSharedInformerFactory,
+  SharedInformerFactory,
+} from './factory.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
 export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
 export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
 export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
-export type { SharedIndexInformerOptions } from './informer-options.ts';
+export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
 export { InformerPrometheusProvider } from './informer-prometheus.ts';
 export { type KeyFunc, newStore, type StoreOptions, UndeltaStore } from './keyed-store.ts';
 export {
@@ -40,7 +55,7 @@ export {
   objectToName,
   parseObjectName,
 } from './object-name.ts';
-export { type DeltaHandler, type DeltaStore, processDeltas } from './process-deltas.ts';
+export { type DeltaHandler, type DeltaStore, processDeltas, processDeltasInBatch } from './process-deltas.ts';
 export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';

@@ -1,24 +1,31 @@
 /** The options of a shared informer, and their checks. */
-import type { Clock } from '../clock.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
-import type { ReflectorOptions } from './reflector.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
+import type { ReflectorStatus } from './status.ts';
+
+/** What an informer leaves to its reflector. */
+const FROM_REFLECTOR = [
+  'clock',
+  'random',
+  'watchErrorHandler',
+  'watchList',
+  'watchListPageSize',
+  'minWatchTimeout',
+  'maxInternalErrorRetryDuration',
+  'backoff',
+  'parkWhenGone',
+] as const;
+type FromReflector = Pick<ReflectorOptions, (typeof FROM_REFLECTOR)[number]>;
 
 /** `T` is inferred where the options are given; options kept in a variable and without a transform need none. */
-export interface SharedIndexInformerOptions<T extends object = never> {
+export interface SharedIndexInformerOptions<T extends object = never> extends FromReflector {
   /**
    * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default, is never, also for
    * handlers that ask for it. A handler may have a period of its own. The shortest is 1 s.
    */
   resyncPeriod?: number;
-  clock?: Clock;
-  /** In [0, 1): jitter of back-off and of timeoutSeconds. */
-  random?: () => number;
-  /** Gets every failure of list and watch, with its class and what happens next; see {@link ReflectorOptions}. */
-  watchErrorHandler?: ReflectorOptions['watchErrorHandler'];
-  /** Asks for the initial objects through a watch, where the server serves that; otherwise they are listed. Default true. */
-  watchList?: boolean;
   /**
    * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered by object, by a
    * {@link DeltaFIFO}, as client-go's informers did before.
@@ -47,15 +54,35 @@ export interface SharedIndexInformerOptions<T extends object = never> {
   metricsProvider?: InformerMetricsProvider;
 }
 
+/** What an informer says of itself. */
+export interface InformerStatus extends ReflectorStatus {
+  hasSynced: boolean;
+  isStopped: boolean;
+  /** How many objects are cached. */
+  objects: number;
+  /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
+  bytes: { live: number; total: number };
+  /** How many changes wait to be taken over into the cache. */
+  queued: number;
+  /** In the order in which they were added. */
+  handlers: {
+    name: string;
+    hasSynced: boolean;
+    /** How many notifications wait. */
+    pending: number;
+    /** How many were merged so far, and so are not delivered. */
+    coalesced: number;
+  }[];
+}
+
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireInformerOptions<T extends object>(options: SharedIndexInformerOptions<T>): void {
   requireObject('options', options);
-  const { resyncPeriod, random, watchErrorHandler, transform, name, metricsProvider } = options;
+  const { resyncPeriod, random, transform, name, metricsProvider } = options;
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
   if (random !== undefined) requireFunction('options.random', random);
-  if (watchErrorHandler !== undefined) requireFunction('options.watchErrorHandler', watchErrorHandler);
   if (transform !== undefined) requireFunction('options.transform', transform);
-  for (const flag of ['freeze', 'mutationDetector', 'watchList'] as const) {
+  for (const flag of ['freeze', 'mutationDetector', 'watchList', 'parkWhenGone'] as const) {
     const value: unknown = options[flag];
     if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${flag}`, 'true or false', value);
   }
@@ -71,4 +98,9 @@ export function guardsOf<T extends object>(
   const detect = options.mutationDetector ?? environmentSwitch('KUBE_CACHE_MUTATION_DETECTOR');
   // Frozen objects cannot be mutated: who asks for the detector wants to see it happen without the program failing.
   return { detect, freeze: options.freeze ?? (!detect && environmentVariable('NODE_ENV') !== 'production') };
+}
+
+/** Those of the options that the reflector takes. */
+export function reflectorOptions<T extends object>(options: SharedIndexInformerOptions<T>): FromReflector {
+  return Object.fromEntries(FROM_REFLECTOR.map((name) => [name, options[name]]));
 }

@@ -10,10 +10,12 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
+import { type Decoder, jsonDecoder } from './decoder.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import type { Delta, Deltas } from './deltas.ts';
-import { EventIterator, type InformerEvent } from './events.ts';
+import { EventIterators, type InformerEvent } from './events.ts';
 import { RealFIFO } from './fifo.ts';
 import {
   type DoneChecker,
@@ -24,7 +26,13 @@ import {
   requireHandlerOptions,
 } from './handler.ts';
 import { InformerMeter, identityOf } from './informer-metrics.ts';
-import { guardsOf, requireInformerOptions, type SharedIndexInformerOptions } from './informer-options.ts';
+import {
+  guardsOf,
+  type InformerStatus,
+  reflectorOptions,
+  requireInformerOptions,
+  type SharedIndexInformerOptions,
+} from './informer-options.ts';
 import { intake } from './intake.ts';
 import { type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
 import type { ListWatch } from './list-watch.ts';
@@ -34,22 +42,12 @@ import { MutationDetector } from './mutation-detector.ts';
 import { type DeltaHandler, processDeltas } from './process-deltas.ts';
 import { SharedProcessor } from './processor.ts';
 import type { Queue, TransformFunc } from './queue.ts';
-import { Reflector, type ReflectorOptions } from './reflector.ts';
+import { Reflector } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
 import { ResyncSchedule } from './resync.ts';
-import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
+import type { WatchErrorHandler } from './status.ts';
+import type { Indexer } from './store.ts';
 import { abortable, deferred, TimeSlice } from './wait.ts';
-
-/**
- * The store of an informer. An index function that throws must not cost the informer an object, so it is reported and the
- * object has no value in that index.
- */
-class CacheIndexer<T extends object, I extends string> extends Indexer<T, I> {
-  protected override indexFailed(name: string, error: unknown): readonly string[] {
-    handleError(error, `index function ${JSON.stringify(name)}`);
-    return [];
-  }
-}
 
 /**
  * A cache of one resource that follows the server, and tells handlers what changed.
@@ -83,7 +81,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     },
     onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
   };
-  readonly #iterators = new Set<EventIterator<T>>();
+  readonly #events = new EventIterators<T>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
   /** The handlers know that the queue has synced. */
@@ -92,6 +90,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
   #transform: TransformFunc<T> | undefined;
+  #watchErrorHandler: WatchErrorHandler | undefined;
   #meter: InformerMeter | undefined;
   #handlers = 0;
   /** The list that is being processed has a key twice. */
@@ -111,8 +110,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#describe = listWatch.describe();
     this.#resync = new ResyncSchedule(resyncPeriod);
     this.#transform = transform;
-    const indexers = { [namespaceIndex]: metaNamespaceIndexFunc, ...listWatch.resource.indexers };
-    this.#indexer = new CacheIndexer(undefined, indexers as Record<I | 'namespace', IndexSpec<T>>);
+    this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected);
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
     const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
@@ -121,7 +119,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       queue === 'real'
         ? new RealFIFO<T>({ onDelta, transformer })
         : new DeltaFIFO<T>({ onDelta, transformer, knownObjects: this.#indexer, emitDeltaTypeReplaced: true });
-    this.#reflector = this.#newReflector(watchErrorHandler);
+    this.#watchErrorHandler = watchErrorHandler;
+    this.#reflector = this.#newReflector();
   }
 
   /**
@@ -174,10 +173,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    *
    * @throws CapstanError ALREADY_STARTED once the informer runs
    */
-  setWatchErrorHandler(handler: NonNullable<ReflectorOptions['watchErrorHandler']>): void {
+  setWatchErrorHandler(handler: WatchErrorHandler): void {
     requireFunction('handler', handler);
     if (this.#started) throw this.#alreadyStarted('set the watch error handler before');
-    this.#reflector = this.#newReflector(handler);
+    this.#watchErrorHandler = handler;
+    this.#reflector = this.#newReflector();
   }
 
   /**
@@ -189,6 +189,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     requireFunction('transform', transform);
     if (this.#started) throw this.#alreadyStarted('set the transform before');
     this.#transform = transform;
+    this.#reflector = this.#newReflector();
   }
 
   /**
@@ -209,6 +210,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /** The cache, with the index `namespace` and those of the resource. To be read only; it stays readable after `stop`. */
   getIndexer(): Indexer<T, I | 'namespace'> {
+    return this.#indexer;
+  }
+
+  /** The same cache, by its other name in client-go. */
+  getStore(): Indexer<T, I | 'namespace'> {
     return this.#indexer;
   }
 
@@ -236,7 +242,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
     if (this.#started) throw this.#alreadyStarted('it runs once, make another one to start again');
     this.#started = true;
-    this.#startGuards();
+    if (!this.#stopped) this.#startGuards();
     const { signal } = options;
     const onAbort = (): void => this.#stop.abort();
     if (signal?.aborted) onAbort();
@@ -275,41 +281,48 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#stopped;
   }
 
+  /** Where it is, how fresh, what failed, and how its handlers keep up: plain data, made for this call. */
+  status(): InformerStatus {
+    return {
+      ...this.#reflector.status(),
+      hasSynced: this.hasSynced(),
+      isStopped: this.#stopped,
+      objects: this.#indexer.size(),
+      bytes: this.#indexer.bytes(),
+      queued: this.#fifo.len(),
+      handlers: this.#processor.listeners().map((listener) => ({
+        name: listener.name,
+        hasSynced: listener.hasSynced(),
+        pending: listener.pending(),
+        coalesced: listener.coalesced(),
+      })),
+    };
+  }
+
   /**
    * All that handlers are told, for `for await`; each loop begins with the objects that are there. Ends with the signal,
    * or when the informer has been stopped. What the loop does not take waits in memory.
    */
   events(options: { signal?: AbortSignal } = {}): AsyncIterable<InformerEvent<T>> {
-    return { [Symbol.asyncIterator]: () => this.#iterate(options.signal) };
+    return { [Symbol.asyncIterator]: () => this.#events.iterate(this, options.signal) };
   }
 
-  #iterate(signal: AbortSignal | undefined): AsyncIterator<InformerEvent<T>> {
-    let registration: Registration | undefined;
-    const onAbort = (): void => iterator.end();
-    const iterator = new EventIterator<T>(() => {
-      signal?.removeEventListener('abort', onAbort);
-      this.#iterators.delete(iterator);
-      if (registration !== undefined) this.removeEventHandler(registration);
-    });
-    if (this.#stopped || signal?.aborted) {
-      iterator.end();
-    } else {
-      this.#iterators.add(iterator);
-      signal?.addEventListener('abort', onAbort, { once: true });
-      registration = this.addEventHandler(iterator.handler);
-    }
-    return iterator;
-  }
-
-  #newReflector(watchErrorHandler: ReflectorOptions['watchErrorHandler']): Reflector<T, I> {
+  #newReflector(): Reflector<T, I> {
     return new Reflector(this.#listWatch, this.#fifo, {
+      ...reflectorOptions(this.#options),
+      decoder: this.#decoder(),
       clock: this.#clock,
-      random: this.#options.random,
-      watchErrorHandler,
-      watchList: this.#options.watchList,
+      watchErrorHandler: this.#watchErrorHandler,
       resyncPeriod: () => this.#resync.checkPeriod(),
       shouldResync: () => this.#processor.shouldResync(this.#clock.now()),
     });
+  }
+
+  /** Objects stay bytes unless something of the user's changes them or watches them. */
+  #decoder(): Decoder<T> {
+    const { expected } = this.#listWatch;
+    if (this.#transform !== undefined || this.#detector !== undefined) return jsonDecoder<T>(expected);
+    return this.#indexer.decoder(expected);
   }
 
   #startGuards(): void {
@@ -317,10 +330,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const { name, metricsProvider } = this.#options;
     if (name === undefined || metricsProvider === undefined) return;
     this.#meter = InformerMeter.start(metricsProvider, identityOf(name, this.#listWatch.resource), this.#clock, {
-      lastSignOfLifeSeconds: () => undefined,
-      bytes: () => undefined,
-      handlerBacklogs: () =>
-        this.#processor.listeners().map((listener) => ({ handler: listener.name, depth: listener.pending() })),
+      lastSignOfLifeSeconds: () => {
+        const { lastSignOfLife } = this.#reflector.status();
+        return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
+      },
+      bytes: () => this.#indexer.bytes().live || undefined,
+      handlerBacklogs: () => this.#processor.backlogs(),
     });
   }
 
@@ -346,6 +361,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
       if (more && slice.over()) await slice.yield();
     }
+    this.#indexer.settle();
     this.#processing = undefined;
   }
 
@@ -372,7 +388,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#stop.abort();
     this.#stopped = true;
     this.#processor.stop();
-    for (const iterator of [...this.#iterators]) iterator.end();
+    this.#events.end();
     this.#detector?.stop();
     this.#meter?.stop();
     this.#ended.resolve();

@@ -3,8 +3,10 @@
  * update or a deletion. The store, with its indices, has changed before the handler is told, and both happen in one turn.
  * client-go: tools/cache/controller.go processDeltas, processReplacedAllInfo.
  */
+import { invalid } from '../errors.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from './keys.ts';
+import { applyEach, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
 
 /** Is told what became of a store. Must not throw: what follows in the same delta would not be told. */
 export interface DeltaHandler<T> {
@@ -23,6 +25,8 @@ export interface DeltaStore<T> {
   delete(object: T | DeletedFinalStateUnknown<T>): void;
   replace(list: readonly T[], resourceVersion: string): void;
   bookmark(resourceVersion: string): void;
+  /** What a replace would do, where the store knows without asking for every key. */
+  compare?(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] };
 }
 
 /**
@@ -78,6 +82,58 @@ export function processDeltas<T extends object>(
 }
 
 /**
+ * Applies deltas of different objects in one transaction, where the store has any, and tells of them afterwards; of those
+ * that fail nobody is told. client-go: tools/cache/controller.go processDeltasInBatch.
+ *
+ * @throws TransactionError when the store refused some, INVALID_ARGUMENT for a delta of more than one object: then nothing has changed
+ */
+export function processDeltasInBatch<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T> & Partial<TransactionStore<T>>,
+  deltas: Deltas<T>,
+  isInInitialList: boolean,
+): void {
+  if (store.transaction === undefined) {
+    applyEach(deltas, (delta) => processDelta(handler, store, delta, isInInitialList));
+    return;
+  }
+  const steps = deltas.map((delta) => step(handler, store, delta, isInInitialList));
+  try {
+    store.transaction(...steps.map(({ change }) => change));
+  } catch (error) {
+    if (error instanceof TransactionError) for (const i of error.successfulIndices) steps[i]?.tell();
+    throw error;
+  }
+  for (const { tell } of steps) tell();
+}
+
+function step<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T>,
+  delta: Delta<T>,
+  isInInitialList: boolean,
+): { change: Transaction<T>; tell: () => void } {
+  switch (delta.type) {
+    case 'Added':
+    case 'Updated':
+    case 'Replaced':
+    case 'Sync': {
+      const { object } = delta;
+      const old = store.get(object);
+      if (old === undefined)
+        return { change: { type: 'Add', object }, tell: () => handler.onAdd(object, isInInitialList) };
+      return { change: { type: 'Update', object }, tell: () => handler.onUpdate(old, object) };
+    }
+    case 'Deleted': {
+      const { object } = delta;
+      return { change: { type: 'Delete', object }, tell: () => handler.onDelete(object) };
+    }
+    default:
+      throw invalid('deltas', 'deltas of one object each', delta.type);
+  }
+}
+
+/**
  * Deletions first, then additions and updates in the order of the list. What an object was before is looked up before the
  * content is replaced, so that a key that stands twice in a list and was not there before gives two additions.
  */
@@ -89,6 +145,17 @@ function replaceAll<T extends object>(
   isInInitialList: boolean,
   keyFunc: (object: T) => string,
 ): void {
+  const { replaced, gone } = store.compare?.(objects) ?? compare(store, objects, keyFunc);
+  store.replace(objects, resourceVersion);
+  for (const tombstone of gone) handler.onDelete(tombstone);
+  objects.forEach((object, i) => {
+    const old = replaced[i];
+    if (old === undefined) handler.onAdd(object, isInInitialList);
+    else handler.onUpdate(old, object);
+  });
+}
+
+function compare<T extends object>(store: DeltaStore<T>, objects: readonly T[], keyFunc: (object: T) => string) {
   const keys = new Set<string>();
   const replaced = objects.map((object) => {
     const key = keyFunc(object);
@@ -99,11 +166,5 @@ function replaceAll<T extends object>(
   for (const key of store.listKeys()) {
     if (!keys.has(key)) gone.push(new DeletedFinalStateUnknown(key, store.getByKey(key)));
   }
-  store.replace(objects, resourceVersion);
-  for (const tombstone of gone) handler.onDelete(tombstone);
-  objects.forEach((object, i) => {
-    const old = replaced[i];
-    if (old === undefined) handler.onAdd(object, isInInitialList);
-    else handler.onUpdate(old, object);
-  });
+  return { replaced, gone };
 }

@@ -25,6 +25,14 @@ export class SharedProcessor<T extends object> {
     return [...this.#listeners.keys()];
   }
 
+  /** How many notifications wait, by the handlers' names; of those that share one all together. */
+  backlogs(): { handler: string; depth: number }[] {
+    const depths = new Map<string, number>();
+    for (const listener of this.#listeners.keys())
+      depths.set(listener.name, (depths.get(listener.name) ?? 0) + listener.pending());
+    return [...depths].map(([handler, depth]) => ({ handler, depth }));
+  }
+
   /** Whether any handler may be told less than everything. */
   coalesces(): boolean {
     for (const listener of this.#listeners.keys()) if (listener.coalesces()) return true;

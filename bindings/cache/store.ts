@@ -4,15 +4,20 @@
  * client-go: tools/cache/index.go, tools/cache/thread_safe_store.go.
  *
  * Keys, index values and the sets of slots under them live in the core, in an instance of the store's own that goes when
- * the store goes; the objects themselves in an array by slot.
+ * the store goes. The objects themselves stand in an array by slot, or, those that a decoder of this store has left as bytes, in the core too.
  */
-import { Core } from '../core.ts';
-import { CapstanError, invalid, show } from '../errors.ts';
-import { IndexMap } from '../index-map.ts';
-import { type KeyTable, keyTable } from '../keys.ts';
-import { pathIndexFunc } from './json-path.ts';
+import { CacheCore } from '../cache-core.ts';
+import { invalid } from '../errors.ts';
+import { hashesInWasm } from '../key-mode.ts';
+import { type TextTable, textTable } from '../text-table.ts';
+import { ByteDecoder, type ByteDecoderOptions } from './bytes/decoder.ts';
+import type { Version } from './bytes/version.ts';
+import { Versions } from './bytes/versions.ts';
+import { Column, type Held } from './column.ts';
+import type { ExpectedKind } from './decoder.ts';
+import { Indices, type Values } from './indices.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
-import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
+import type { IndexSpec } from './resource.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
 
 /** The name of the index that every informer has: objects by namespace, "" for those without one. */
@@ -21,15 +26,6 @@ export const namespaceIndex = 'namespace';
 /** client-go: tools/cache/index.go MetaNamespaceIndexFunc. */
 export function metaNamespaceIndexFunc(object: object): string[] {
   return [(object as KubeObject).metadata?.namespace ?? ''];
-}
-
-/** The values of an object under an index. One, as nearly all have, stands without an array. */
-type Values = string | readonly string[];
-
-interface Index<T> {
-  readonly spec: IndexSpec<T>;
-  readonly valuesOf: (object: T) => Values;
-  readonly map: IndexMap;
 }
 
 /**
@@ -46,43 +42,52 @@ interface Index<T> {
  */
 export class Indexer<T extends object = KubeObject, I extends string = string> {
   readonly #keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string;
-  readonly #core = new Core();
+  readonly #core = new CacheCore();
   /** The exports while they can be trusted; the core replaces its own after a trap. */
   readonly #x = this.#core.x;
   readonly #table: number;
-  readonly #slots: KeyTable<string>;
-  /** Both by slot; `undefined` where the slot is free. */
-  readonly #objects: (T | undefined)[] = [];
-  readonly #keys: (string | undefined)[] = [];
-  readonly #indices = new Map<string, Index<T>>();
-  /** The same, in their order. */
-  readonly #each: Index<T>[] = [];
+  readonly #slots: TextTable;
+  readonly #column: Column<T>;
+  /** The column's, at hand. */
+  readonly #objects: readonly (T | undefined)[];
+  readonly #keys: readonly (string | undefined)[];
+  readonly #indices: Indices<T>;
   /** The slot that getByKey found last, and whether it was the next of the one before: see there. */
   #last = -1;
   #inOrder = false;
-  #resourceVersion = '';
+  /** Text, or the object that brought it. */
+  #resourceVersion: string | T = '';
 
   /**
    * @param keyFunc default {@link deletionHandlingMetaNamespaceKeyFunc}
    * @param indexers functions or paths by index name
+   * @param bytes @internal what the objects are that a decoder of this store will leave as bytes
    */
   constructor(
     keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string = deletionHandlingMetaNamespaceKeyFunc,
     indexers?: Record<I, IndexSpec<T>>,
+    bytes?: ExpectedKind,
   ) {
     if (typeof keyFunc !== 'function') throw invalid('keyFunc', 'a function', keyFunc);
     this.#keyFunc = keyFunc;
     this.#table = this.#core.x.keysNew();
     if (this.#table === 0) throw this.#core.outOfMemory();
-    this.#slots = keyTable<string>(this.#core, this.#table, undefined);
+    const inWasm = bytes !== undefined || hashesInWasm(this.#core);
+    this.#slots = textTable(this.#core, this.#table, inWasm);
+    this.#indices = new Indices<T>(this.#core, inWasm, (name, error) => this.indexFailed(name, error));
+    const versions = bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes);
+    this.#column = new Column<T>(this.#core, this.#table, versions);
+    this.#objects = this.#column.objects;
+    this.#keys = this.#column.keys;
     this.addIndexers(indexers ?? {});
   }
 
   /** Stores an object under its key, whether or not the key is there. */
   add(object: T): void {
-    const key = this.#keyOf(object);
-    this.#put(key, object, this.#valuesOf(object));
-    this.#resourceVersion = resourceVersionOf(object) ?? this.#resourceVersion;
+    const version = this.#column.versionOf(object);
+    if (version !== undefined) this.#putVersion(version, object);
+    else this.#put(this.#keyOf(object), object, this.#indices.valuesOf(object));
+    this.#newest(object);
   }
 
   /** The same as `add`. */
@@ -95,39 +100,42 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * version with it, a tombstone does not.
    */
   delete(object: T | DeletedFinalStateUnknown<T>): void {
-    if (object instanceof DeletedFinalStateUnknown) {
-      this.#remove(object.key);
-      return;
-    }
-    this.#remove(this.#keyOf(object));
-    this.#resourceVersion = resourceVersionOf(object) ?? this.#resourceVersion;
+    const tombstone = object instanceof DeletedFinalStateUnknown;
+    const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
+    if (slot >= 0) this.#removeSlot(slot);
+    if (!tombstone) this.#newest(object);
   }
 
   /** Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed. */
   replace(list: readonly T[], resourceVersion: string): void {
     const objects = Array.from(list); // read once: key and index functions are a user's
-    const keys: string[] = [];
-    const values: Values[][] = [];
-    for (const object of objects) {
-      keys.push(this.#keyOf(object));
-      values.push(this.#valuesOf(object));
-    }
-    const before = { keys: this.#keys.slice(), objects: this.#objects.slice() };
+    const keys: (string | undefined)[] = [];
+    const values: (Values[] | undefined)[] = [];
+    objects.forEach((object, i) => {
+      if (this.#column.versionOf(object) !== undefined) return;
+      keys[i] = this.#keyOf(object);
+      values[i] = this.#indices.valuesOf(object);
+    });
+    const before = this.#column.hold();
     try {
-      this.#keepOnly(keys); // first: what goes leaves room for what comes
+      this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
       objects.forEach((object, i) => {
-        this.#put(keys[i] as string, object, values[i] as Values[]);
+        const version = this.#column.versionOf(object);
+        if (version === undefined) this.#put(keys[i] as string, object, values[i] as Values[]);
+        else this.#putVersion(version, object);
       });
     } catch (error) {
-      this.#restore(before.keys, before.objects);
+      this.#restore(before);
       throw error;
+    } finally {
+      this.#column.letGo(before);
     }
     this.#resourceVersion = resourceVersion;
   }
 
   /** The stored object with this object's key. */
   get(object: T): T | undefined {
-    return this.getByKey(this.#keyOf(object));
+    return this.#column.at(this.#slotOf(object));
   }
 
   getByKey(key: string): T | undefined {
@@ -141,20 +149,21 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       this.#inOrder = slot === next;
     }
     this.#last = slot;
-    return this.#objects[slot];
+    const object = this.#objects[slot];
+    return object === undefined ? this.#column.at(slot) : object;
   }
 
   /** In no order that means anything. */
   list(): T[] {
     const objects: T[] = [];
-    for (const object of this.#objects) if (object !== undefined) objects.push(object);
+    for (const [, object] of this.#column.entries()) objects.push(object);
     return objects;
   }
 
   /** In no order that means anything. */
   listKeys(): string[] {
     const keys: string[] = [];
-    for (const key of this.#keys) if (key !== undefined) keys.push(key);
+    for (const slot of this.#column.slots()) keys.push(this.#column.keyAt(slot));
     return keys;
   }
 
@@ -164,12 +173,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError UNKNOWN_INDEX
    */
   index(name: I, object: T): T[] {
-    const { map, valuesOf } = this.#index(name);
+    const { map, valuesOf } = this.#indices.get(name);
     const values = valuesOf(object);
-    if (typeof values === 'string') return this.#at(map.slots(values));
+    if (typeof values === 'string') return this.#column.all(map.slots(values));
     const slots = new Set<number>();
     for (const value of values) for (const slot of map.slots(value)) slots.add(slot);
-    return this.#at(Uint32Array.from(slots));
+    return this.#column.all(Uint32Array.from(slots));
   }
 
   /**
@@ -178,7 +187,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError UNKNOWN_INDEX
    */
   byIndex(name: I, value: string): T[] {
-    return this.#at(this.#index(name).map.slots(value));
+    return this.#column.all(this.#indices.get(name).map.slots(value));
   }
 
   /**
@@ -187,15 +196,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError UNKNOWN_INDEX
    */
   indexKeys(name: I, value: string): string[] {
-    const slots = this.#index(name).map.slots(value);
+    const slots = this.#indices.get(name).map.slots(value).slice();
     const keys: string[] = [];
-    for (let i = 0; i < slots.length; i++) keys.push(this.#keys[slots[i] as number] as string);
+    for (let i = 0; i < slots.length; i++) keys.push(this.#column.keyAt(slots[i] as number));
     return keys.sort();
   }
 
   /** All values of an index under which there is an object; [] for an index that does not exist. */
   listIndexFuncValues(name: string): string[] {
-    return this.#indices.get(name)?.map.values() ?? [];
+    return this.#indices.find(name)?.map.values() ?? [];
   }
 
   /**
@@ -204,27 +213,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError INDEX_EXISTS for a name that is taken; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
-    const added = Object.entries(more).map(([name, spec]) => {
-      requireIndexSpec(name, spec);
-      if (this.#indices.has(name)) throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
-      const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
-      const values = this.#objects.map((object) => (object === undefined ? undefined : valuesOf(object)));
-      return { name, spec, valuesOf, values };
-    });
-    for (const { name, spec, valuesOf, values } of added) {
-      const map = new IndexMap(this.#core);
-      values.forEach((of, slot) => {
-        if (of !== undefined) setValues(map, slot, of);
-      });
-      const index = { spec, valuesOf, map };
-      this.#indices.set(name, index);
-      this.#each.push(index);
-    }
+    this.#indices.add(more, () => this.#column.entries());
   }
 
   /** The indices as they were given. */
   getIndexers(): Record<string, IndexSpec<T>> {
-    return Object.fromEntries([...this.#indices].map(([name, { spec }]) => [name, spec]));
+    return this.#indices.specs();
   }
 
   /** The server's version is this one; no object changed. */
@@ -234,11 +228,63 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** The resource version that the last change or bookmark brought. */
   lastStoreSyncResourceVersion(): string {
-    return this.#resourceVersion;
+    const version = this.#resourceVersion;
+    if (typeof version === 'string') return version;
+    return resourceVersionOf(version) ?? '';
   }
 
   /** Nothing: a store has nobody to send its content to again. */
   resync(): void {}
+
+  /** How many objects there are. */
+  size(): number {
+    return this.#core.x.keysUsed(this.#table);
+  }
+
+  /**
+   * What a replace by these objects would do, for who has to tell: the object that each of them replaces, and those that it would
+   * remove.
+   *
+   * @internal
+   */
+  compare(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] } {
+    const kept: true[] = [];
+    const replaced = objects.map((object) => {
+      const slot = this.#slotOf(object);
+      if (slot < 0) return undefined;
+      kept[slot] = true;
+      return this.#column.at(slot);
+    });
+    const gone: DeletedFinalStateUnknown<T>[] = [];
+    for (const slot of this.#column.slots()) {
+      if (kept[slot] === undefined)
+        gone.push(new DeletedFinalStateUnknown(this.#column.keyAt(slot), this.#column.at(slot)));
+    }
+    return { replaced, gone };
+  }
+
+  /**
+   * The decoder whose objects this store keeps as bytes. Made for such a store only.
+   *
+   * @internal
+   */
+  decoder(expected: ExpectedKind, options?: ByteDecoderOptions): ByteDecoder<T> {
+    return new ByteDecoder<T>(this.#core, this.#column.versions as Versions, expected, options);
+  }
+
+  /**
+   * Objects that were decoded and not stored by now are no longer kept for it.
+   *
+   * @internal
+   */
+  settle(): void {
+    this.#column.versions?.settle();
+  }
+
+  /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
+  bytes(): { live: number; total: number } {
+    return this.#column.versions?.bytes() ?? { live: 0, total: 0 };
+  }
 
   /**
    * Makes several changes in their order; those that fail are left out.
@@ -256,55 +302,69 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   #put(key: string, object: T, values: readonly Values[]): void {
     const slot = this.#intern(key);
-    const old = this.#objects[slot];
-    const each = this.#each;
-    let done = 0;
+    const fresh = !this.#column.has(slot);
     try {
-      for (; done < each.length; done++) setValues((each[done] as Index<T>).map, slot, values[done] as Values);
+      this.#indices.set(slot, values, () => this.#valuesAt(slot));
     } catch (error) {
-      this.#undo(slot, old, done);
+      if (fresh) this.#release(slot);
       throw error;
     }
-    this.#objects[slot] = object;
-    if (old === undefined) this.#keys[slot] = key; // else the one that is there has been flattened and lives long by now
+    this.#column.putObject(slot, key, object);
   }
 
-  /** The memory ended at an index: the ones before it get back what they had, which needs no more room than there was. */
-  #undo(slot: number, old: T | undefined, done: number): void {
-    const values = old === undefined ? [] : this.#valuesOf(old);
-    this.#each.slice(0, done).forEach(({ map }, i) => {
-      setValues(map, slot, values[i] ?? []);
-    });
-    if (old === undefined) this.#release(slot);
-  }
-
-  #keepOnly(keys: readonly string[]): void {
-    const kept: true[] = [];
-    for (const key of keys) {
-      const slot = this.#find(key);
-      if (slot >= 0) kept[slot] = true;
+  #putVersion(version: Version, object: T): void {
+    const versions = this.#column.versions as Versions;
+    const values = this.#indices.valuesOf(object);
+    const known = versions.slot(version, false);
+    const slot = known < 0 ? versions.slot(version, true) : known;
+    if (slot < 0) throw this.#core.outOfMemory();
+    try {
+      this.#indices.set(slot, values, () => this.#valuesAt(slot));
+      this.#column.putVersion(slot, version);
+    } catch (error) {
+      if (known < 0) this.#removeSlot(slot);
+      throw error;
     }
-    this.#objects.forEach((object, slot) => {
-      if (object !== undefined && kept[slot] === undefined) this.#removeSlot(slot);
+  }
+
+  #valuesAt(slot: number): readonly Values[] {
+    const object = this.#column.at(slot);
+    return object === undefined ? [] : this.#indices.valuesOf(object);
+  }
+
+  /** Removes what is not among these; `keys` has those of the objects that are no versions. */
+  #keepOnly(objects: readonly T[], keys: readonly (string | undefined)[]): void {
+    const kept: true[] = [];
+    objects.forEach((object, i) => {
+      const key = keys[i];
+      const slot = key === undefined ? this.#slotOf(object) : this.#find(key);
+      if (slot >= 0) kept[slot] = true;
     });
+    for (const slot of this.#column.slots()) if (kept[slot] === undefined) this.#removeSlot(slot);
   }
 
   /** The memory ended in the middle of a list. What there was before has room: it had it, and all else goes first. */
-  #restore(keys: readonly (string | undefined)[], objects: readonly (T | undefined)[]): void {
-    this.#keepOnly([]);
-    objects.forEach((object, slot) => {
-      if (object !== undefined) this.#put(keys[slot] as string, object, this.#valuesOf(object));
-    });
-  }
-
-  #remove(key: string): void {
-    const slot = this.#find(key);
-    if (slot >= 0) this.#removeSlot(slot);
+  #restore(before: Held<T>): void {
+    this.#keepOnly([], []);
+    for (const [key, object] of before.objects) this.#put(key, object, this.#indices.valuesOf(object));
+    const versions = this.#column.versions as Versions;
+    for (const id of before.versions) {
+      const version = versions.held(id);
+      this.#putVersion(version, versions.objectOf(version) as T);
+    }
   }
 
   #removeSlot(slot: number): void {
-    for (const { map } of this.#each) map.clear(slot);
+    this.#indices.clear(slot);
+    this.#column.remove(slot);
     this.#release(slot);
+  }
+
+  #slotOf(object: T): number {
+    const version = this.#column.versionOf(object);
+    return version === undefined
+      ? this.#find(this.#keyOf(object))
+      : (this.#column.versions as Versions).slot(version, false);
   }
 
   #find(key: string): number {
@@ -327,8 +387,6 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #release(slot: number): void {
-    this.#objects[slot] = undefined;
-    this.#keys[slot] = undefined;
     try {
       this.#core.x.keysRelease(this.#table, slot);
     } catch (cause) {
@@ -337,59 +395,20 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#slots.released(slot);
   }
 
+  /** An object brings the store's version with it; a version is decoded when it is asked for. */
+  #newest(object: T): void {
+    this.#resourceVersion =
+      this.#column.versionOf(object) !== undefined ? object : (resourceVersionOf(object) ?? this.#resourceVersion);
+  }
+
   #keyOf(object: T): string {
     const key = this.#keyFunc(object);
     if (typeof key !== 'string') throw invalid('keyFunc', 'a function that returns strings', key);
     return key;
   }
-
-  /** In the order of the indices. */
-  #valuesOf(object: T): Values[] {
-    const all: Values[] = [];
-    for (const index of this.#each) all.push(index.valuesOf(object));
-    return all;
-  }
-
-  #checked(name: string, indexFunc: IndexFunc<T>): (object: T) => Values {
-    return (object) => {
-      try {
-        const values: unknown = indexFunc(object);
-        if (Array.isArray(values)) {
-          const first: unknown = values.length === 1 ? values[0] : undefined;
-          if (typeof first === 'string') return first;
-          const list: unknown[] = Array.from(values); // holes become undefined
-          if (list.every((value) => typeof value === 'string')) return list;
-        }
-        throw invalid(`indexers.${name}`, 'a function that returns an array of strings', values);
-      } catch (error) {
-        return this.indexFailed(name, error);
-      }
-    };
-  }
-
-  #index(name: string): Index<T> {
-    const index = this.#indices.get(name);
-    if (index !== undefined) return index;
-    const names = [...this.#indices.keys()].map(show).join(', ');
-    throw new CapstanError(
-      'UNKNOWN_INDEX',
-      `there is no index ${show(name)}; there ${names === '' ? 'are none' : `is ${names}`}`,
-    );
-  }
-
-  #at(slots: Uint32Array): T[] {
-    const objects: T[] = [];
-    for (let i = 0; i < slots.length; i++) objects.push(this.#objects[slots[i] as number] as T);
-    return objects;
-  }
 }
 
-function setValues(map: IndexMap, slot: number, values: Values): void {
-  if (typeof values === 'string') map.setOne(slot, values);
-  else map.set(slot, values);
-}
-
-/** `undefined` for what is no object of an API server: it leaves the store's version alone. */
+/** `undefined` for what has no metadata at all. */
 function resourceVersionOf(object: object): string | undefined {
   const { metadata } = object as KubeObject;
   return typeof metadata === 'object' && metadata !== null ? (metadata.resourceVersion ?? '') : undefined;

@@ -6,9 +6,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { checkObject, decodeObject, parseJson, readBody } from './body.ts';
 import { coreVersions, groupDocument, groupList, resourceList, VERSION } from './discovery.ts';
-import type { FaultTarget } from './faults.ts';
+import type { FaultTarget, StreamFault } from './faults.ts';
+import { Freshness } from './freshness.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 import { list, parseVersion } from './list.ts';
+import { isTrue } from './list-options.ts';
 import { mediaType, PATCH_TYPES, unsupportedBody, unsupportedPatch, viewFor } from './media-types.ts';
 import type { Output } from './output.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
@@ -21,15 +23,15 @@ import {
   ApiError,
   badRequest,
   fieldNotSupported,
+  genericStatus,
   invalidOptions,
   methodNotAllowed,
   noSuchPath,
-  notAcceptable,
   notFound,
   notSupported,
 } from './status.ts';
 import type { View } from './views.ts';
-import { isTrue, Watches } from './watch.ts';
+import { Watches, type WatchesOptions } from './watch.ts';
 
 /** An answer that is not a stream. */
 export interface Answer {
@@ -38,6 +40,8 @@ export interface Answer {
   body: string;
   retryAfter?: number;
 }
+
+const NO_PAGE = '404 page not found\n';
 
 const json = (code: number, body: string): Answer => ({ code, type: 'application/json', body });
 const text = (code: number, body: string): Answer => ({ code, type: 'text/plain; charset=utf-8', body });
@@ -60,7 +64,7 @@ export function parseTarget(method: string, url: string): Target {
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const route = parsePath(path);
-  return { method, path, query, route, verb: verbOf(method, route, query) };
+  return { method, path, query, search: url.slice(path.length + 1), route, verb: verbOf(method, route, query) };
 }
 
 function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarget['verb'] {
@@ -91,44 +95,71 @@ interface Call {
   method: string;
   query: URLSearchParams;
   request: IncomingMessage;
+  output: Output;
   view: View;
+}
+
+export interface ApiOptions extends WatchesOptions {
+  clock: Clock;
+  wallTime: () => number;
+  historySize: number;
+  /** How long a request waits for a version that does not exist yet. */
+  freshnessTimeout: number;
 }
 
 export class Api {
   readonly registry: Registry;
   readonly #watches: Watches;
+  readonly #freshness: Freshness;
+  #tokens: ReadonlySet<string> | undefined;
 
-  constructor(options: { clock: Clock; wallTime: () => number; historySize: number; bookmarkInterval: number }) {
+  constructor(options: ApiOptions) {
     this.registry = new Registry(options);
-    this.#watches = new Watches(this.registry, options.clock, options.bookmarkInterval);
+    this.#freshness = new Freshness(this.registry.versions, options.clock, options.freshnessTimeout);
+    this.#watches = new Watches(this.registry, this.#freshness, options);
+  }
+
+  /** From now on a request without one of these as its bearer token is 401; undefined: anybody may. */
+  setTokens(tokens: readonly string[] | undefined): void {
+    this.#tokens = tokens === undefined ? undefined : new Set(tokens);
   }
 
   /** The answer; undefined when a watch has taken over the response. Throws ApiError. */
-  async handle(target: Target, request: IncomingMessage, output: Output, address: string): Promise<Answer | undefined> {
+  async handle(
+    target: Target,
+    request: IncomingMessage,
+    output: Output,
+    server: { address: string; faults: readonly StreamFault[] },
+  ): Promise<Answer | undefined> {
     const { route, method } = target;
+    const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1];
+    if (this.#tokens !== undefined && (token === undefined || !this.#tokens.has(token))) throw genericStatus(401);
     if (route.type !== 'resource') {
       if (method !== 'GET') throw methodNotAllowed();
-      return this.#document(route, address);
+      return this.#document(route, server.address);
     }
-    const view = viewFor(request.headers.accept);
-    if (view === undefined) throw notAcceptable();
     const kind = this.registry.kinds.get(route.resource);
+    if (!kind.served) {
+      if (kind.builtIn) throw noSuchPath();
+      return text(404, NO_PAGE);
+    }
     checkScope(kind, route);
+    const view = viewFor(request.headers.accept, kind, shapeOf(target.verb));
     if (route.subresource !== '') checkSubresource(kind, route, method);
     if (target.verb === 'watch') {
-      this.#watches.serve(route, target.query, output, view);
+      await this.#watches.serve(route, target.query, output, view, server.faults);
       return undefined;
     }
-    const call: Call = { kind, path: route, method, query: target.query, request, view };
+    const call: Call = { kind, path: route, method, query: target.query, request, output, view };
     return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
-  async #collection({ kind, path, method, query, request, view }: Call): Promise<Answer> {
+  async #collection({ kind, path, method, query, request, output, view }: Call): Promise<Answer> {
     // An object of a namespaced kind is created in one namespace, and a collection deleted in one.
     if (method !== 'GET' && kind.namespaced === true && path.namespace === '') throw methodNotAllowed();
     switch (method) {
       case 'GET':
-        return json(200, list(this.registry, path, query, view));
+        return json(200, await this.#freshness.answer(output, () => list(this.registry, path, query, view)));
       case 'POST': {
         const body = await readObject(kind, request);
         const dryRun = isDryRun(query, 'CreateOptions');
@@ -148,10 +179,13 @@ export class Api {
     }
   }
 
-  async #object({ kind, path, method, query, request, view }: Call): Promise<Answer> {
+  async #object({ kind, path, method, query, request, output, view }: Call): Promise<Answer> {
     switch (method) {
       case 'GET':
-        return json(200, view.object(this.registry.get(path, versionOf(query))));
+        return json(
+          200,
+          view.object(await this.#freshness.answer(output, () => this.registry.get(path, versionOf(query)))),
+        );
       case 'PUT': {
         const body = decodeObject(kind, this.registry.kinds, await readObject(kind, request));
         const written = this.registry.update(path, { body }, { dryRun: isDryRun(query, 'UpdateOptions') });
@@ -192,13 +226,17 @@ export class Api {
       case 'resources':
         return found(resourceList(kinds, route));
       default:
-        return text(404, '404 page not found\n');
+        return text(404, NO_PAGE);
     }
   }
 }
 
+/** Of what is read; undefined where it does not count. */
+const shapeOf = (verb: Target['verb']): 'object' | 'list' | undefined =>
+  verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
+
 const found = (document: object | undefined): Answer =>
-  document === undefined ? text(404, '404 page not found\n') : json(200, JSON.stringify(document));
+  document === undefined ? text(404, NO_PAGE) : json(200, JSON.stringify(document));
 
 /** A path in a scope that the resource does not have leads nowhere. */
 function checkScope(kind: Kind, path: ResourcePath): void {

@@ -1,44 +1,91 @@
 /**
  * Faults on request: which requests they hit, how often, and what happens then. A request meets the first fault that
- * was injected and matches it; a `delay` is followed by the next one that matches. But for `delay` and `drop` the
- * request itself is never carried out.
+ * was injected and matches it; a fault that only alters how the request is answered (a delay, a changed stream) is
+ * followed by the next one that matches, so that several can be combined. Only where there is another answer in place
+ * of the request's own is the request never carried out.
  */
-import { CapstanError, invalid, requireInteger, show } from '../errors.ts';
+import { checkFault } from './fault-check.ts';
 
 export type FaultVerb = 'list' | 'watch' | 'get' | 'create' | 'update' | 'patch' | 'delete';
 
+/** Where in a watch something happens. */
+export interface WatchPoint {
+  /** After that many frames, bookmarks included. 0, the default, is right after the headers. */
+  afterEvents?: number;
+}
+
+/** The faults within the stream of a watch; see {@link Fault}. */
+export type StreamFault =
+  | ({ do: 'insert'; bytes: string | Uint8Array } & WatchPoint)
+  | ({ do: 'error'; status: number; reason?: string; retryAfter?: number } & WatchPoint)
+  | ({ do: 'end' | 'hang'; frameBytes?: number } & WatchPoint)
+  | { do: 'omit'; what: 'bookmarks' | 'initial-events-end' | 'version' | 'newline' }
+  | { do: 'replay'; events: number }
+  | { do: 'swap' };
+
 /**
  * A fault to inject. It hits requests of `verb` (any, when left out; a deletecollection counts as `delete`) whose path,
- * without the query, contains `path` (a substring, such as `/configmaps`, `/namespaces/prod/` or a name), `times` times
- * (without end, when left out). A fault without verb also hits requests that are no verb on a resource (`/version`).
+ * without the query, contains `path` (a substring, such as `/configmaps`, `/namespaces/prod/` or a name) and whose query,
+ * as it was sent, contains `query` (such as `continue=`), `times` times (without end, when left out). A fault without
+ * verb also hits requests that are no verb on a resource (`/version`).
  *
+ * Another answer instead of the request's own:
  * - `status`: that status, as a `Status` object with the reason that is usual for it, or `reason`; `retryAfter`, in
  *   milliseconds like all times here, goes into the header and into `details.retryAfterSeconds` as whole seconds, rounded up.
- * - `refuse`: no connection. Without verb, path and times the port is closed and all connections are cut, as when an API
- *   server restarts: every connect is refused (ECONNREFUSED). A fault with any of them cannot be known before the
+ * - `refuse`: no connection. Without verb, path, query and times the port is closed and all connections are cut, as when
+ *   an API server restarts: every connect is refused (ECONNREFUSED). A fault with any of them cannot be known before the
  *   request is read: requests of `transport()` fail as refused before a byte is sent; to any other client the
  *   connection is reset before an answer.
  * - `stall`: the request is never answered; a watch gets its headers and then silence. Until the client or
  *   `dropConnections()` ends it.
  * - `reset`: the connection is reset (RST) instead of an answer.
- * - `drop`: the request is carried out, and the connection is cut after `afterBytes` bytes of the answer's body (0: right
- *   after the headers), in the middle of an event or of a character if it falls so. A body that is shorter is sent whole.
- * - `delay`: carried out after `ms` milliseconds.
  * - `garbage`: status 200 with exactly these bytes as its body, which then ends cleanly. Also the way to send a client
  *   events of one's own making.
+ *
+ * The request is carried out, and:
+ * - `drop`: the connection is cut after `afterBytes` bytes of the answer's body (0: right after the headers), in the
+ *   middle of an event or of a character if it falls so. A body that is shorter is sent whole.
+ * - `delay`: it is answered after `ms` milliseconds.
+ * - `split`: the body comes in HTTP chunks of `bytes` bytes each, one in a turn of the event loop.
+ *
+ * The request is a watch, which is begun, and in its stream:
+ * - `insert`: these bytes come between two frames, and the watch goes on.
+ * - `error`: an ERROR event with a `Status`, as above, ends it.
+ * - `end`: it ends in order; with `frameBytes` after that many bytes of the next frame, which is then never completed.
+ * - `hang`: from there on silence, without bookmarks and without an end, as behind a network that forgot the connection;
+ *   with `frameBytes` in the middle of the next frame.
+ * - `omit`: `bookmarks` are not sent, or none that ends the initial events, or objects come without resourceVersion
+ *   (`version`; a list and its items too), or frames without a line feed between them.
+ * - `replay`: it begins with the last `events` events before the version that it was asked from, once more.
+ * - `swap`: the first two events that are of two objects change places.
  */
-export type Fault = { verb?: FaultVerb; path?: string; times?: number } & (
+export type Fault = { verb?: FaultVerb; path?: string; query?: string; times?: number } & (
   | { do: 'status'; status: number; reason?: string; retryAfter?: number }
   | { do: 'refuse' | 'stall' | 'reset' }
   | { do: 'drop'; afterBytes: number }
   | { do: 'delay'; ms: number }
+  | { do: 'split'; bytes: number }
   | { do: 'garbage'; bytes: string }
+  | StreamFault
 );
+
+/** What is there instead of the request's own answer. */
+export type AnswerFault = Extract<Fault, { do: 'status' | 'refuse' | 'stall' | 'reset' | 'garbage' }>;
+
+const ANSWERS: readonly string[] = ['status', 'refuse', 'stall', 'reset', 'garbage'];
+
+export const isAnswer = (fault: Fault): fault is AnswerFault => ANSWERS.includes(fault.do);
+
+const STREAMS: readonly string[] = ['insert', 'error', 'end', 'hang', 'omit', 'replay', 'swap'];
+
+export const isOfStream = (fault: Fault): fault is Fault & StreamFault => STREAMS.includes(fault.do);
 
 /** What a fault is matched against. */
 export interface FaultTarget {
   verb: FaultVerb | undefined;
   path: string;
+  /** As it was sent. */
+  search: string;
 }
 
 interface Active {
@@ -48,34 +95,41 @@ interface Active {
 
 /** Every connection is refused while one of these is active. */
 export const closesPort = (fault: Fault): boolean =>
-  fault.do === 'refuse' && fault.verb === undefined && fault.path === undefined && fault.times === undefined;
+  fault.do === 'refuse' && [fault.verb, fault.path, fault.query, fault.times].every((filter) => filter === undefined);
+
+function matches(fault: Fault, target: FaultTarget): boolean {
+  if (fault.verb !== undefined && fault.verb !== target.verb) return false;
+  if (fault.path !== undefined && !target.path.includes(fault.path)) return false;
+  if (fault.query !== undefined && !target.search.includes(fault.query)) return false;
+  // A stream is altered where there is one; objects without a version are met in lists too.
+  if (!isOfStream(fault) || target.verb === 'watch') return true;
+  return target.verb === 'list' && fault.do === 'omit' && fault.what === 'version';
+}
 
 export class Faults {
   readonly #active = new Set<Active>();
 
   /** Gives the function that takes the fault back; calling it again has no effect. */
   add(fault: Fault): () => void {
-    check(fault);
+    checkFault(fault);
     const active: Active = { fault: { ...fault }, left: fault.times ?? Number.POSITIVE_INFINITY };
     this.#active.add(active);
     return () => void this.#active.delete(active);
   }
 
   /**
-   * The faults this request meets: any delays, then at most one other. They count as used.
+   * The faults this request meets: any that alter its answer, then at most one that replaces it. They count as used.
    * @param only looks for faults of this kind alone, when one of them is what the request would meet
    */
-  take(target: FaultTarget, only?: Fault['do']): Fault[] {
+  take(target: FaultTarget, only?: AnswerFault['do']): Fault[] {
     const met: Active[] = [];
     for (const active of this.#active) {
-      const { fault } = active;
-      if (fault.verb !== undefined && fault.verb !== target.verb) continue;
-      if (fault.path !== undefined && !target.path.includes(fault.path)) continue;
+      if (!matches(active.fault, target)) continue;
       met.push(active);
-      if (fault.do !== 'delay') break;
+      if (isAnswer(active.fault)) break;
     }
     if (only !== undefined && met.at(-1)?.fault.do !== only) return [];
-    // Asked for one kind alone, the delays before it are left for a request that waits for them.
+    // Asked for one kind alone, those before it are left for a request that comes to be answered.
     const used = only === undefined ? met : met.slice(-1);
     for (const active of used) {
       active.left--;
@@ -84,58 +138,13 @@ export class Faults {
     return used.map((active) => active.fault);
   }
 
+  /** Those that were to hit a number of times and have not yet. */
+  unmet(): Fault[] {
+    return [...this.#active].map(({ fault }) => fault).filter(({ times }) => times !== undefined);
+  }
+
   /** Whether the port is to be closed. */
   portClosed(): boolean {
     return [...this.#active].some((active) => closesPort(active.fault));
-  }
-}
-
-function requireTime(name: string, ms: unknown): void {
-  if (typeof ms !== 'number' || !(ms >= 0 && ms < Number.POSITIVE_INFINITY))
-    throw invalid(name, 'milliseconds >= 0', ms);
-}
-
-const VERBS: readonly (string | undefined)[] = [
-  'list',
-  'watch',
-  'get',
-  'create',
-  'update',
-  'patch',
-  'delete',
-  undefined,
-];
-
-function check(fault: Fault): void {
-  if (typeof fault !== 'object' || fault === null) throw invalid('fault', 'an object', fault);
-  if (!VERBS.includes(fault.verb)) throw invalid('fault.verb', VERBS.slice(0, -1).join(', '), fault.verb);
-  if (fault.path !== undefined && typeof fault.path !== 'string') throw invalid('fault.path', 'a string', fault.path);
-  if (fault.times !== undefined) requireInteger('fault.times', fault.times, 1);
-  switch (fault.do) {
-    case 'status':
-      requireInteger('fault.status', fault.status, 200);
-      if (fault.status > 599) throw invalid('fault.status', 'an HTTP status of 200 to 599', fault.status);
-      if (fault.retryAfter !== undefined) requireTime('fault.retryAfter', fault.retryAfter);
-      return;
-    case 'drop':
-      requireInteger('fault.afterBytes', fault.afterBytes, 0);
-      return;
-    case 'delay':
-      requireTime('fault.ms', fault.ms);
-      return;
-    case 'garbage':
-      if (typeof fault.bytes !== 'string') throw invalid('fault.bytes', 'a string', fault.bytes);
-      return;
-    case 'refuse':
-    case 'stall':
-    case 'reset':
-      return;
-    default: {
-      const kinds = 'status, refuse, stall, reset, drop, delay or garbage';
-      throw new CapstanError(
-        'INVALID_ARGUMENT',
-        `"fault.do" expected ${kinds}, got ${show((fault as { do: unknown }).do)}`,
-      );
-    }
   }
 }

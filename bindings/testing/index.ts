@@ -1,4 +1,4 @@
 /** `capstan/testing`: an API server in the process, its faults, and a clock that moves when told to. Node only. */
 export { FakeClock } from '../clock.ts';
-export type { Fault, FaultVerb } from './faults.ts';
-export { ApiServer, type ApiServerOptions } from './server.ts';
+export type { Fault, FaultVerb, StreamFault, WatchPoint } from './faults.ts';
+export { ApiServer, type ApiServerOptions, type ServerTls } from './server.ts';

@@ -5,20 +5,13 @@
  */
 import { jsonError, parseJson } from './body.ts';
 import { isObject } from './json.ts';
+import { checkListOptions } from './list-options.ts';
 import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
 import { keyOf, type Stored } from './registry/store.ts';
 import { exactName, parseSelectors } from './selectors.ts';
-import {
-  badRequest,
-  expired,
-  type FieldError,
-  fieldForbidden,
-  fieldNotSupported,
-  invalidOptions,
-  tooLargeVersion,
-} from './status.ts';
+import { badRequest, expired, TooLargeVersion } from './status.ts';
 import type { View } from './views.ts';
 
 /** Answers `GET` on a collection. */
@@ -79,7 +72,7 @@ function choosePage(registry: Registry, path: ResourcePath, query: URLSearchPara
   const token = query.get('continue') ?? '';
   const asked = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
-  checkMatch(match, asked, token);
+  checkListOptions(query);
   const current = registry.versions.current;
   if (token !== '') {
     if (asked !== '' && asked !== '0')
@@ -87,30 +80,13 @@ function choosePage(registry: Registry, path: ResourcePath, query: URLSearchPara
     return { ...continuePage(registry, path, token), paged: asked === '' };
   }
   const version = parseVersion(asked, (why) => badRequest(`invalid resource version: ${why}`));
-  if (version > current) throw tooLargeVersion(version, current);
+  if (version > current) throw new TooLargeVersion(version, current);
   // Version 0 is answered from the watch cache, which knows no pages; a limit with any other version means exactly that one.
   if (version === 0) return { version: current, from: '', paged: asked === '' };
   const exact = match === 'Exact' || (match === '' && limit > 0);
   if (!exact) return { version: current, from: '', paged: true };
   if (version < registry.store(path.resource).oldest) throw expired(TOO_OLD);
   return { version, from: '', paged: true };
-}
-
-/** apimachinery: metav1/internalversion/validation. */
-function checkMatch(match: string, asked: string, token: string): void {
-  if (match === '') return;
-  const errors: FieldError[] = [];
-  const field = 'resourceVersionMatch';
-  if (token !== '') errors.push(fieldForbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
-  if (asked === '')
-    errors.push(fieldForbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
-  if (match !== 'Exact' && match !== 'NotOlderThan') {
-    errors.push(fieldNotSupported(field, match, ['Exact', 'NotOlderThan', '']));
-  }
-  if (match === 'Exact' && asked === '0') {
-    errors.push(fieldForbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
-  }
-  if (errors.length > 0) throw invalidOptions('ListOptions', errors);
 }
 
 const TOO_OLD = 'The resourceVersion for the provided list is too old.';
@@ -144,7 +120,7 @@ function continuePage(registry: Registry, path: ResourcePath, text: string): Pag
   const prefix = path.namespace === '' ? '' : `${path.namespace}/`;
   const from = prefix + token.start.replace(/^\//, '');
   if (token.rv === -1) return { version: registry.versions.current, from, paged: true };
-  if (token.rv > registry.versions.current) throw tooLargeVersion(token.rv, registry.versions.current);
+  if (token.rv > registry.versions.current) throw new TooLargeVersion(token.rv, registry.versions.current);
   if (token.rv < registry.store(path.resource).oldest) {
     throw expired(TOKEN_TOO_OLD, encodeRaw({ ...token, rv: -1 }));
   }

@@ -5,8 +5,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Kind } from './registry/kinds.ts';
-import { ApiError, unsupportedMediaType } from './status.ts';
-import { metadataOnly, type View, wholeObjects } from './views.ts';
+import { ApiError, notAcceptable, unsupportedMediaType } from './status.ts';
+import { metadataViews, type View, wholeObjects } from './views.ts';
 
 export const PATCH_TYPES: readonly string[] = ['application/json-patch+json', 'application/merge-patch+json'];
 
@@ -15,20 +15,38 @@ export const mediaType = (request: IncomingMessage): string =>
   (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
 /**
- * How the client wants to see objects: the first range of its Accept header that this server can serve. undefined: none.
- * The metadata of objects alone is for reads and watches; a write always answers with the whole object. Tables are not
- * offered: kubectl names plain JSON after them.
+ * How the client wants to see objects: the first range of its Accept header that this server can serve. The metadata of
+ * objects alone is for reads and watches; a write always answers with the whole object. Tables are not offered: kubectl
+ * names plain JSON after them. Throws 406, also for metadata in the form of one object where there is a list, and the
+ * other way round, as the real server does.
+ *
+ * @param shape what a read asks for; undefined for watches and writes, which begin with either form
  */
-export function viewFor(accept: string | undefined): View | undefined {
+export function viewFor(accept: string | undefined, kind: Kind, shape: 'object' | 'list' | undefined): View {
   if (accept === undefined || accept.trim() === '') return wholeObjects;
   for (const range of accept.split(',')) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const [type = '', ...rest] = range.split(';').map((part) => part.trim());
     if (type !== '*/*' && type !== 'application/*' && type !== 'application/json') continue;
-    const as = parameters.find((parameter) => parameter.startsWith('as='))?.slice('as='.length);
+    const parameters = new Map(rest.map((part) => part.split('=', 2) as [string, string]));
+    const as = parameters.get('as');
     if (as === undefined) return wholeObjects;
-    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return metadataOnly;
+    const view = metadataViews.get(`${as} ${parameters.get('v')}`);
+    if (view === undefined || parameters.get('g') !== 'meta.k8s.io') continue;
+    const isList = as.endsWith('List');
+    if (shape !== undefined && isList !== (shape === 'list')) throw wrongShape(kind, as, isList);
+    return view;
   }
-  return undefined;
+  throw notAcceptable();
+}
+
+/** apiserver: endpoints/handlers/response.go asPartialObjectMetadata and asPartialObjectMetadataList. */
+function wrongShape(kind: Kind, as: string, isList: boolean): ApiError {
+  if (!kind.builtIn && isList) return new ApiError(500, 'content is not a list');
+  const internal = kind.group === '' || kind.group === 'events.k8s.io' ? 'core' : kind.group.split('.')[0];
+  const suffix = isList ? '' : 'List';
+  const type = kind.builtIn ? `*${internal}.${kind.kind}${suffix}` : '*unstructured.UnstructuredList';
+  const why = `you requested ${as}, but the requested object is ${isList ? 'not a list' : 'a list'} (${type})`;
+  return new ApiError(406, why, { reason: 'NotAcceptable' });
 }
 
 const REAL_BODIES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];

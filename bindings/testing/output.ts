@@ -1,18 +1,32 @@
 /**
- * The way out: a response to which bytes are written, which can be told to break off after so many of them. Whoever
- * writes need not know of that fault, and nobody else touches a ServerResponse.
+ * The way out: a response to which bytes are written, compressed where both sides want it, and told to break off after
+ * so many of them or to come in small pieces. Whoever writes need not know of any of this, and nobody else touches a
+ * ServerResponse.
  */
 import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { macrotask } from '../clock.ts';
+
+/** apiserver: endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes. */
+const GZIP_ABOVE = 128 * 1024;
 
 export class Output {
   readonly #response: ServerResponse;
+  readonly #acceptsGzip: boolean;
+  #compressed = false;
   /** How many bytes of the body still go out before the connection is cut. */
   #left = Number.POSITIVE_INFINITY;
   #cut = false;
+  /** Bytes in a chunk of the body. */
+  #pieces = Number.POSITIVE_INFINITY;
+  /** Chunks that wait for their turn, and what is done after the last one; undefined while none does. */
+  #queue: (Buffer | (() => void))[] | undefined;
 
-  constructor(response: ServerResponse) {
+  /** @param acceptEncoding the request's header */
+  constructor(response: ServerResponse, acceptEncoding = '') {
     this.#response = response;
+    // apiserver: negotiateContentEncoding looks for this very word; `gzip;q=1` is none.
+    this.#acceptsGzip = acceptEncoding.split(',').some((token) => token.trim() === 'gzip');
   }
 
   /** The connection will be cut after that many bytes of the body. */
@@ -20,34 +34,47 @@ export class Output {
     this.#left = bytes;
   }
 
-  /** Status and headers, on the wire at once. Without a length the body is chunked. */
-  begin(code: number, headers: Record<string, string | number>): void {
-    this.#response.writeHead(code, headers);
+  /** The body will come in chunks of that many bytes, one in a turn of the event loop. */
+  splitInto(bytes: number): void {
+    this.#pieces = bytes;
+  }
+
+  /**
+   * Status and headers, on the wire at once. Without a length the body is chunked.
+   * @param compress each write becomes a gzip member of its own, if the client takes gzip
+   */
+  begin(code: number, headers: Record<string, string | number>, compress = false): void {
+    this.#compressed = compress && this.#acceptsGzip;
+    this.#response.writeHead(code, this.#compressed ? { ...headers, ...GZIPPED } : headers);
     this.#response.flushHeaders();
     if (this.#left === 0) this.#breakOff();
   }
 
   /** false: the socket is full; `onDrain` tells when it no longer is. */
-  write(bytes: Buffer): boolean {
-    if (this.#cut) return true;
+  write(plain: Buffer): boolean {
+    if (this.#cut || plain.length === 0) return true;
+    const bytes = this.#compressed ? gzipSync(plain) : plain;
     if (bytes.length < this.#left) {
       this.#left -= bytes.length;
-      return this.#response.write(bytes);
+      return this.#pass(bytes);
     }
-    this.#response.write(bytes.subarray(0, this.#left));
+    this.#pass(bytes.subarray(0, this.#left));
     this.#breakOff();
     return true;
   }
 
   end(): void {
-    if (!this.#cut) this.#response.end();
+    if (this.#cut) return;
+    this.#after(() => this.#response.end());
   }
 
   /** A whole answer in one go. */
   send(code: number, headers: Record<string, string | number>, body: string): void {
-    const bytes = Buffer.from(body);
-    const complete = { ...headers, 'Content-Length': bytes.length };
-    if (bytes.length < this.#left) {
+    const plain = Buffer.from(body);
+    const zip = this.#acceptsGzip && plain.length > GZIP_ABOVE;
+    const bytes = zip ? gzipSync(plain) : plain;
+    const complete = { ...headers, ...(zip ? GZIPPED : {}), 'Content-Length': bytes.length };
+    if (bytes.length < this.#left && this.#pieces === Number.POSITIVE_INFINITY) {
       this.#response.writeHead(code, complete);
       this.#response.end(bytes);
       return;
@@ -79,9 +106,44 @@ export class Output {
     this.#response.destroy();
   }
 
-  /** Ends the connection with a TCP reset. */
+  /** Ends the connection with a TCP reset; over TLS without the goodbye that TLS asks for. */
   reset(): void {
-    this.#response.socket?.resetAndDestroy();
+    const { socket } = this.#response;
+    if (socket === null) return;
+    if ('encrypted' in socket) socket.destroy();
+    else socket.resetAndDestroy();
+  }
+
+  #pass(bytes: Buffer): boolean {
+    if (this.#pieces === Number.POSITIVE_INFINITY) return this.#response.write(bytes);
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += this.#pieces) pieces.push(bytes.subarray(at, at + this.#pieces));
+    for (const piece of pieces) this.#enqueue(piece);
+    return true;
+  }
+
+  /** Now, or when the last chunk that waits has gone out. */
+  #after(run: () => void): void {
+    if (this.#queue === undefined) run();
+    else this.#enqueue(run);
+  }
+
+  #enqueue(next: Buffer | (() => void)): void {
+    if (this.#queue !== undefined) {
+      this.#queue.push(next);
+      return;
+    }
+    this.#queue = [next];
+    void this.#drainQueue(this.#queue);
+  }
+
+  async #drainQueue(queue: (Buffer | (() => void))[]): Promise<void> {
+    for (let next = queue.shift(); next !== undefined && !this.closed; next = queue.shift()) {
+      if (typeof next === 'function') next();
+      else this.#response.write(next);
+      await macrotask();
+    }
+    this.#queue = undefined;
   }
 
   /**
@@ -91,8 +153,13 @@ export class Output {
   #breakOff(): void {
     this.#cut = true;
     const { socket } = this.#response;
-    void macrotask()
-      .then(macrotask)
-      .then(() => socket?.destroySoon());
+    this.#after(
+      () =>
+        void macrotask()
+          .then(macrotask)
+          .then(() => socket?.destroySoon()),
+    );
   }
 }
+
+const GZIPPED = { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' };

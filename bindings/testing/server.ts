@@ -4,16 +4,28 @@
  * taken back no longer hits any request that arrives afterwards.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Transport, TransportError } from '../cache/transport.ts';
 import { httpTransport } from '../client-node/index.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
-import { Api, failure, parseTarget, type Target } from './api.ts';
-import { closesPort, type Fault, Faults } from './faults.ts';
+import { Api, type ApiOptions, failure, parseTarget, type Target } from './api.ts';
+import { withoutVersion } from './event-stream.ts';
+import { type AnswerFault, closesPort, type Fault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
+import type { JsonObject } from './json.ts';
 import { Output } from './output.ts';
+import type { ResourceName } from './registry/kinds.ts';
 import { ApiError, genericStatus } from './status.ts';
+
+/** Key and certificate of the server, as PEM text. */
+export interface ServerTls {
+  key: string;
+  cert: string;
+  /** What `transport()` trusts; `cert` itself, when left out. */
+  ca?: string;
+}
 
 export interface ApiServerOptions {
   /** The port on 127.0.0.1; 0, the default, takes a free one. */
@@ -24,21 +36,38 @@ export interface ApiServerOptions {
   historySize?: number;
   /** What bookmarks, timeoutSeconds, delays and timestamps go by. The system's clock. */
   clock?: Clock;
+  /**
+   * Milliseconds that a request waits for a version that does not exist yet, before it is answered with 504 and "Too
+   * large resource version". 3000, as the real server's; 0: not at all.
+   */
+  freshnessTimeout?: number;
+  /**
+   * How many events a client may be behind while its connection takes no more bytes; beyond that its watch is ended in
+   * order, as the real server does with 10 to 1000. Without end: only the history is the limit.
+   */
+  watchBuffer?: number;
+  /** Watches are compressed for clients that accept gzip, one member for each write, as kube-apiserver 1.37 does. false. */
+  compressWatches?: boolean;
+  /** https instead of http, with this key and certificate (for 127.0.0.1). */
+  tls?: ServerTls;
+  /** Who may: a request without one of these as its bearer token is 401. Anybody, when left out; see `setTokens`. */
+  tokens?: readonly string[];
 }
 
 /**
  * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and with the answers of a
  * real kube-apiserver. Any group, version and resource works without registration; namespaces need not exist. There is
- * no authentication, no defaulting, no admission and no garbage collector, and nothing schedules a Pod.
+ * no authorization, no defaulting, no admission and no garbage collector, and nothing schedules a Pod.
  *
  * - create (generateName), get, list (limit, continue, selectors), update, merge and JSON patch, delete (finalizers,
  *   preconditions), deletecollection, `/status`, dry run; conflicts by resourceVersion; generation.
  * - watch: from any version in the history, bookmarks, timeoutSeconds, selector transitions, initial events; 410 as an
  *   event once the version is out of the history.
- * - `inject` for faults, `dropConnections` and `expireHistory` for the rest of a bad day.
+ * - metadata alone (PartialObjectMetadata), lists above 128 KiB compressed with gzip for those who accept it, TLS.
+ * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for the rest of a bad day.
  *
  * Custom resources: the first object tells the kind and the scope, and there is a status subresource; creating their
- * CustomResourceDefinition says all this exactly. Built-in kinds behave as the real ones do where clients notice
+ * CustomResourceDefinition says all this exactly, and deleting it takes the objects and the resource away. Built-in kinds behave as the real ones do where clients notice
  * (status, generation, updates without a version, Secrets' stringData), and are otherwise taken as they come. Numbers are
  * JavaScript's: an integer beyond 2^53 loses digits.
  *
@@ -48,9 +77,10 @@ export interface ApiServerOptions {
  * await server.stop();
  */
 export class ApiServer {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>`, or https. */
   readonly url: string;
   readonly #port: number;
+  readonly #ca: string | undefined;
   readonly #server: Server;
   readonly #clock: Clock;
   readonly #api: Api;
@@ -62,32 +92,44 @@ export class ApiServer {
    * Listens on loopback. Rejects with what the system says when the port is taken.
    */
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
-    const { port = 0, bookmarkInterval = 60_000, historySize = 10_000, clock = systemClock } = options;
+    const { port = 0, bookmarkInterval = 60_000, historySize = 10_000, clock = systemClock, tls } = options;
+    const { freshnessTimeout = 3000, watchBuffer = Number.POSITIVE_INFINITY, compressWatches = false } = options;
     requireInteger('port', port, 0);
     if (port > 65_535) throw invalid('port', 'a port number', port);
     if (!(bookmarkInterval > 0)) throw invalid('bookmarkInterval', 'a number > 0', bookmarkInterval);
     requireInteger('historySize', historySize, 0);
+    if (!(freshnessTimeout >= 0)) throw invalid('freshnessTimeout', 'a number >= 0', freshnessTimeout);
+    if (!(watchBuffer >= 0)) throw invalid('watchBuffer', 'a number >= 0', watchBuffer);
+    if (tls !== undefined && (typeof tls?.key !== 'string' || typeof tls.cert !== 'string'))
+      throw invalid('tls', 'an object with key and cert as PEM text', tls);
     // A watch is silent for as long as it likes, and a pooled connection idles for as long as its client likes.
-    const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
+    const patient = { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
+    const server = tls === undefined ? createServer(patient) : createTlsServer({ ...patient, ...tls });
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     });
     await listen(server, port);
-    return new ApiServer(server, sockets, { bookmarkInterval, historySize, clock });
+    const apiServer = new ApiServer(server, sockets, tls, {
+      ...{ bookmarkInterval, historySize, clock, freshnessTimeout, watchBuffer, compressWatches },
+    });
+    apiServer.setTokens(options.tokens);
+    return apiServer;
   }
 
   private constructor(
     server: Server,
     sockets: Set<Socket>,
-    options: { bookmarkInterval: number; historySize: number; clock: Clock },
+    tls: ServerTls | undefined,
+    options: Omit<ApiOptions, 'wallTime'>,
   ) {
     this.#server = server;
     this.#sockets = sockets;
     this.#clock = options.clock;
     this.#port = (server.address() as AddressInfo).port;
-    this.url = `http://127.0.0.1:${this.#port}`;
+    this.#ca = tls === undefined ? undefined : (tls.ca ?? tls.cert);
+    this.url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port}`;
     const start = Date.now() - options.clock.now();
     this.#api = new Api({ ...options, wallTime: () => start + options.clock.now() });
     server.on('request', (request, response) => {
@@ -96,9 +138,15 @@ export class ApiServer {
     server.on('error', (error) => handleError(error, 'embedded API server'));
   }
 
-  /** A transport to this server, with a connection pool of its own. */
-  transport(): Transport {
-    const inner = httpTransport(this.url);
+  /**
+   * A transport to this server, with a connection pool of its own; over TLS it trusts the server.
+   * @param options `headers` are sent with every request, such as `authorization`
+   */
+  transport(options: { headers?: Record<string, string> } = {}): Transport {
+    const inner = httpTransport(this.url, {
+      ...options,
+      ...(this.#ca === undefined ? {} : { tls: { ca: this.#ca } }),
+    });
     return {
       request: async (request) => {
         const query = new URLSearchParams(request.query ?? {}).toString();
@@ -133,11 +181,37 @@ export class ApiServer {
   }
 
   /**
+   * The faults with `times` that have not hit as often yet: a test asks at its end, lest it passed because nothing happened.
+   */
+  unmetFaults(): Fault[] {
+    return this.#faults.unmet();
+  }
+
+  /**
    * Drops all history: every version handed out before is from now on too old. A watch from it gets 410 as an event, a
    * continue token 410 with a token to go on with, an exact list 410. Running watches go on.
    */
   expireHistory(): void {
     this.#api.registry.expireHistory();
+  }
+
+  /**
+   * Takes a resource away, as deleting its CustomResourceDefinition does: its objects are deleted, its watches end, and
+   * its paths are 404. Gives the function that brings it back, empty.
+   */
+  removeResource(resource: { group: string; version: string; plural: string }): () => void {
+    const { group, version, plural } = resource;
+    const name: ResourceName = { group, version, plural };
+    this.#api.registry.removeResource(name);
+    return () => this.#api.registry.restoreResource(name);
+  }
+
+  /**
+   * From now on a request without one of these as its bearer token is 401; undefined: anybody may. Running watches go
+   * on, as they were authenticated when they began.
+   */
+  setTokens(tokens: readonly string[] | undefined): void {
+    this.#api.setTokens(tokens);
   }
 
   /** Cuts all open connections, those of running watches too. The next connect succeeds. */
@@ -160,17 +234,24 @@ export class ApiServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const output = new Output(response);
+    const output = new Output(response, request.headers['accept-encoding'] as string | undefined);
     const target = parseTarget(request.method ?? 'GET', request.url ?? '/');
+    const ofStream: StreamFault[] = [];
     for (const fault of this.#faults.take(target)) {
-      if (fault.do === 'delay') await this.#delay(fault.ms, output);
+      if (isAnswer(fault)) return hit(fault, target, output);
+      if (isOfStream(fault)) ofStream.push(fault);
+      else if (fault.do === 'delay') await this.#delay(fault.ms, output);
       else if (fault.do === 'drop') output.cutAfter(fault.afterBytes);
-      else return hit(fault, target, output);
+      else output.splitInto(fault.bytes);
     }
     if (output.closed) return;
     try {
-      const answer = await this.#api.handle(target, request, output, `127.0.0.1:${this.#port}`);
-      if (answer !== undefined) send(output, answer);
+      const server = { address: `127.0.0.1:${this.#port}`, faults: ofStream };
+      const answer = await this.#api.handle(target, request, output, server);
+      if (answer === undefined) return;
+      // The one fault of a stream that hits a list.
+      if (ofStream.length > 0) answer.body = withoutVersion(JSON.parse(answer.body) as JsonObject);
+      send(output, answer);
     } catch (error) {
       if (output.closed || request.errored !== null) return;
       if (!(error instanceof ApiError)) handleError(error, 'embedded API server');
@@ -200,7 +281,7 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
 }
 
 /** A fault instead of an answer. */
-function hit(fault: Exclude<Fault, { do: 'delay' | 'drop' }>, target: Target, output: Output): void {
+function hit(fault: AnswerFault, target: Target, output: Output): void {
   switch (fault.do) {
     case 'status':
       send(output, failure(genericStatus(fault.status, fault.reason, seconds(fault.retryAfter))));

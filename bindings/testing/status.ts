@@ -204,15 +204,21 @@ export const invalidOptions = (kind: string, errors: readonly FieldError[]): Api
 export const expired = (message: string, token?: string): ApiError =>
   new ApiError(410, message, { reason: 'Expired', ...(token === undefined ? {} : { continue: token }) });
 
-/** 504: a version this server has not reached. The real one waits 3 s for it first; this one answers at once. */
-export const tooLargeVersion = (asked: number, current: number): ApiError =>
-  new ApiError(504, `Timeout: Too large resource version: ${asked}, current: ${current}`, {
-    reason: 'Timeout',
-    details: {
-      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-      retryAfterSeconds: 1,
-    },
-  });
+/** 504: a version this server has not reached, and has waited for where it waits; see freshness.ts. */
+export class TooLargeVersion extends ApiError {
+  readonly asked: number;
+
+  constructor(asked: number, current: number) {
+    super(504, `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+      reason: 'Timeout',
+      details: {
+        causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+        retryAfterSeconds: 1,
+      },
+    });
+    this.asked = asked;
+  }
+}
 
 /** The answer to a delete that removed the object at once. */
 export const deleted = (subject: Subject, uid: string): StatusBody => ({

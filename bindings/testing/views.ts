@@ -3,6 +3,7 @@
  * the members in the order in which the real server writes them: a reader that scans bytes meets what it will meet there.
  */
 import type { JsonObject } from './json.ts';
+import { EMPTY } from './registry/empty.ts';
 import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
 
@@ -21,8 +22,10 @@ export interface ListMetadata {
 export interface View {
   object(shown: Shown): string;
   list(kind: Kind, items: readonly Shown[], metadata: ListMetadata): string;
-  /** The kind and apiVersion of what a bookmark carries. */
-  bookmark(kind: Kind): { kind: string; apiVersion: string };
+  /** What a bookmark carries: no object, but the members of one. */
+  bookmark(kind: Kind, metadata: JsonObject): string;
+  /** false: the first event cannot be shown in this form, so a watch that was begun in it ends there. */
+  readonly watchable: boolean;
 }
 
 export const wholeObjects: View = {
@@ -38,17 +41,37 @@ export const wholeObjects: View = {
       items.map((item) => `{${item.json.slice(head)}`),
     );
   },
-  bookmark: (kind) => ({ kind: kind.kind, apiVersion: apiVersionOf(kind) }),
+  bookmark(kind, metadata) {
+    const apiVersion = apiVersionOf(kind);
+    const rest = kind.builtIn ? EMPTY[`${apiVersion}/${kind.kind}`] : undefined;
+    return JSON.stringify({ kind: kind.kind, apiVersion, metadata, ...rest });
+  },
+  watchable: true,
 };
 
-const META = 'meta.k8s.io/v1';
+/**
+ * @param version of meta.k8s.io: `v1` or `v1beta1`
+ * @param watchable for the form of a list the real server begins a watch and then finds that an event is no list
+ */
+function metadataAs(version: string, watchable: boolean): View {
+  const apiVersion = `meta.k8s.io/${version}`;
+  const object = (shown: Shown): string =>
+    JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata: metadataOf(shown.object) });
+  return {
+    object,
+    list: (_kind, items, metadata) => listOf('PartialObjectMetadataList', apiVersion, metadata, items.map(object)),
+    bookmark: (_kind, metadata) => JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata }),
+    watchable,
+  };
+}
 
-export const metadataOnly: View = {
-  object: ({ object }) =>
-    JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion: META, metadata: metadataOf(object) }),
-  list: (_kind, items, metadata) => listOf('PartialObjectMetadataList', META, metadata, items.map(metadataOnly.object)),
-  bookmark: () => ({ kind: 'PartialObjectMetadata', apiVersion: META }),
-};
+/** The views of objects' metadata alone, by what is asked for and in what version. */
+export const metadataViews: ReadonlyMap<string, View> = new Map(
+  ['v1', 'v1beta1'].flatMap((version) => [
+    [`PartialObjectMetadata ${version}`, metadataAs(version, true)],
+    [`PartialObjectMetadataList ${version}`, metadataAs(version, false)],
+  ]),
+);
 
 function listOf(kind: string, apiVersion: string, metadata: ListMetadata, items: readonly string[]): string {
   const { version, token, remaining } = metadata;

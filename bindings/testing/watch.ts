@@ -1,29 +1,30 @@
 /**
  * Watches: a stream of events from a version on, seen through selectors. A watch is a cursor into its store's history:
  * as long as the socket takes bytes it is moved with every event; when the socket is full it stands still and catches
- * up from the history later, so a slow reader costs no memory. One that has fallen behind the history is cut off, as
- * the real server cuts off a watcher whose buffer is full. apiserver: pkg/storage/cacher/cache_watcher.go.
+ * up from the history later, so a slow reader costs no memory. One that has fallen behind the history is cut off; one
+ * that is behind by more than the watch buffer is ended in order, as the real server ends a watcher whose buffer is full.
+ * apiserver: pkg/storage/cacher/cache_watcher.go.
  */
 import type { Clock } from '../clock.ts';
+import { EventStream, type FrameType, frameBytes, type SentFrame } from './event-stream.ts';
+import type { StreamFault } from './faults.ts';
+import type { Freshness } from './freshness.ts';
 import { integer, parseVersion } from './list.ts';
+import { isTrue, wantsInitialEvents } from './list-options.ts';
 import type { Output } from './output.ts';
 import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
 import { type ResourceStore, type Stored, type StoreEvent, withVersion } from './registry/store.ts';
 import { type Predicate, parseSelectors } from './selectors.ts';
-import { ApiError, expired, type FieldError, fieldForbidden, fieldNotSupported, invalidOptions } from './status.ts';
+import { ApiError, expired, TooLargeVersion } from './status.ts';
 import type { Shown, View } from './views.ts';
-
-type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /** Between these a watch without timeoutSeconds ends; apiserver: min-request-timeout, spread so that not all end at once. */
 const DEFAULT_TIMEOUT_SECONDS = 1800;
 
 /** A watch that asked for bookmarks gets one this long before it ends, so that the next one can start from it. */
 const LAST_BOOKMARK_MS = 2000;
-
-const frame = (type: string, json: string): Buffer => Buffer.from(`{"type":"${type}","object":${json}}\n`);
 
 /**
  * The bytes of one event, made once for all watchers that are told of it in the same turn. Which of the three a watcher
@@ -32,23 +33,24 @@ const frame = (type: string, json: string): Buffer => Buffer.from(`{"type":"${ty
 class Frames {
   event: StoreEvent | undefined;
   readonly #view: View;
-  readonly #made = new Map<EventType, Buffer>();
+  readonly #made = new Map<FrameType, SentFrame>();
 
   constructor(view: View) {
     this.#view = view;
   }
 
-  of(event: StoreEvent, type: EventType): Buffer {
+  of(event: StoreEvent, type: FrameType): SentFrame {
     if (this.event !== event) {
       this.event = event;
       this.#made.clear();
     }
-    let bytes = this.#made.get(type);
-    if (bytes === undefined) {
-      bytes = frame(type, this.#view.object(type === 'DELETED' ? lastState(event) : (event.now as Stored)));
-      this.#made.set(type, bytes);
+    let made = this.#made.get(type);
+    if (made === undefined) {
+      const json = this.#view.object(type === 'DELETED' ? lastState(event) : (event.now as Stored));
+      made = { type, key: event.key, bytes: frameBytes(type, json) };
+      this.#made.set(type, made);
     }
-    return bytes;
+    return made;
   }
 }
 
@@ -59,7 +61,7 @@ function lastState(event: StoreEvent): Shown {
 }
 
 /** What an event means to a watcher; undefined: nothing. */
-function typeFor(event: StoreEvent, matches: Predicate | undefined): EventType | undefined {
+function typeFor(event: StoreEvent, matches: Predicate | undefined): FrameType | undefined {
   const { old, now } = event;
   const before = old !== undefined && (matches === undefined || matches(old.object));
   const after = now !== undefined && (matches === undefined || matches(now.object));
@@ -74,6 +76,9 @@ interface WatchOptions {
   prefix: string;
   matches: Predicate | undefined;
   output: Output;
+  stream: EventStream;
+  /** How many events the client may be behind. */
+  buffer: number;
 }
 
 class Watch {
@@ -81,6 +86,8 @@ class Watch {
   readonly #frames: Frames;
   #cursor: number;
   #full = false;
+  /** How many events of the store came while the socket was full. */
+  #behind = 0;
   #ended = false;
   #detach: () => void = () => {};
 
@@ -92,32 +99,43 @@ class Watch {
 
   /** Sends what the history has, and from now on what happens. */
   start(): void {
-    this.#detach = this.#options.store.watch((event) => {
-      if (!this.#full) this.#tell(event);
+    this.#detach = this.#options.store.watch({
+      event: (event) => {
+        if (this.#full) this.#behind++;
+        else this.#tell(event);
+      },
+      closed: () => {
+        this.#catchUp();
+        this.end();
+      },
     });
     this.#options.output.onDrain(() => this.#catchUp());
     this.#catchUp();
   }
 
-  /** A bookmark promises that all up to its version has been sent, so there is none while the socket is full. */
+  /**
+   * A bookmark promises that all up to its version has been sent, so there is none while the socket is full, save the one
+   * that ends the initial events: those are written whether there is room or not.
+   */
   bookmark(version: number, initialEventsEnd = false): void {
-    if (this.#full || this.#ended) return;
+    if (this.#ended || (this.#full && !initialEventsEnd)) return;
     const { kind, view } = this.#options;
     const at = Math.max(version, this.#cursor);
     const annotations = initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
-    const object = { ...view.bookmark(kind), metadata: { resourceVersion: String(at), ...annotations } };
-    this.write(frame('BOOKMARK', JSON.stringify(object)));
+    const bytes = frameBytes('BOOKMARK', view.bookmark(kind, { resourceVersion: String(at), ...annotations }));
+    this.write({ type: 'BOOKMARK', bytes, endsInitial: initialEventsEnd });
   }
 
-  write(bytes: Buffer): void {
+  write(frame: SentFrame): void {
     if (this.#ended) return;
-    if (!this.#options.output.write(bytes)) this.#full = true;
+    if (!this.#options.view.watchable) this.end();
+    else if (!this.#options.stream.send(frame)) this.#full = true;
   }
 
   end(): void {
     if (this.#ended) return;
     this.stop();
-    this.#options.output.end();
+    this.#options.stream.end();
   }
 
   /** The connection is gone. */
@@ -142,6 +160,11 @@ class Watch {
       this.#options.output.destroy();
       return;
     }
+    if (this.#behind > this.#options.buffer) {
+      this.end();
+      return;
+    }
+    this.#behind = 0;
     for (const event of this.#options.store.eventsAfter(this.#cursor)) {
       this.#tell(event);
       if (this.#full) return;
@@ -149,50 +172,84 @@ class Watch {
   }
 }
 
+export interface WatchesOptions {
+  clock: Clock;
+  bookmarkInterval: number;
+  /** How many events a client may be behind before its watch is ended. */
+  watchBuffer: number;
+  /** Streams are compressed for those who take it. */
+  compressWatches: boolean;
+}
+
 /** Serves the watches of one server. */
 export class Watches {
   readonly #registry: Registry;
-  readonly #clock: Clock;
-  readonly #bookmarkInterval: number;
+  readonly #freshness: Freshness;
+  readonly #options: WatchesOptions;
   readonly #frames = new Map<View, Frames>();
 
-  constructor(registry: Registry, clock: Clock, bookmarkInterval: number) {
+  constructor(registry: Registry, freshness: Freshness, options: WatchesOptions) {
     this.#registry = registry;
-    this.#clock = clock;
-    this.#bookmarkInterval = bookmarkInterval;
+    this.#freshness = freshness;
+    this.#options = options;
   }
 
-  /** Answers a watch: 200 and a stream, of which a version that is too old is the first and last event. */
-  serve(path: ResourcePath, query: URLSearchParams, output: Output, view: View): void {
+  /**
+   * Answers a watch: 200 and a stream, of which a version that is too old is the first and last event. Resolves when the
+   * stream has begun. Initial events that are to be newer than a version wait for it, with the headers.
+   */
+  async serve(
+    path: ResourcePath,
+    query: URLSearchParams,
+    output: Output,
+    view: View,
+    faults: readonly StreamFault[],
+  ): Promise<void> {
     const kind = this.#registry.kinds.get(path.resource);
     const store = this.#registry.store(path.resource);
     const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
     const seconds = integer(query.get('timeoutSeconds'));
-    const initial = checkOptions(query);
-    const asked = query.get('resourceVersion') ?? '';
-    const version = parseVersion(asked, (why) => new ApiError(500, why));
+    const fresh = wantsInitialEvents(query);
+    const version = parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));
     const prefix = path.namespace === '' ? '' : `${path.namespace}/`;
-    output.begin(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
+    const { versions } = this.#registry;
+    if (fresh) await this.#freshness.reach(version, output);
+    if (output.closed) return;
 
-    const fresh = initial ?? version === 0;
-    if (!fresh && version !== 0 && version < store.oldest) {
-      const { body } = expired(`too old resource version: ${version} (${store.oldest})`);
-      output.write(frame('ERROR', JSON.stringify(body)));
-      output.end();
+    const stream = new EventStream(output, faults);
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' };
+    output.begin(200, headers, this.#options.compressWatches);
+    stream.begin();
+    const failure = this.#outOfReach(store, version, fresh);
+    if (failure !== undefined) {
+      stream.send({ type: 'ERROR', bytes: frameBytes('ERROR', JSON.stringify(failure.body)) });
+      stream.end();
       return;
     }
-    const current = this.#registry.versions.current;
-    const from = fresh || version === 0 ? current : version;
-    const watch = new Watch({ kind, store, view, prefix, matches, output }, this.#framesOf(view), from);
+    const { current } = versions;
+    const begin = fresh || version === 0 ? current : version;
+    const replay = faults.find((fault) => fault.do === 'replay');
+    const from = replay === undefined ? begin : store.before(begin, replay.events);
+    const options = { kind, store, view, prefix, matches, output, stream, buffer: this.#options.watchBuffer };
+    const watch = new Watch(options, this.#framesOf(view), from);
     const bookmarks = isTrue(query.get('allowWatchBookmarks'));
     if (fresh) {
       for (const stored of store.asOf(current, path.namespace, '')) {
-        if (matches === undefined || matches(stored.object)) watch.write(frame('ADDED', view.object(stored)));
+        if (matches !== undefined && !matches(stored.object)) continue;
+        watch.write({ type: 'ADDED', key: stored.key, bytes: frameBytes('ADDED', view.object(stored)) });
       }
-      if (initial === true && bookmarks) watch.bookmark(current, true);
+      if (bookmarks) watch.bookmark(current, true);
     }
     this.#schedule(watch, output, { bookmarks, seconds });
     watch.start();
+  }
+
+  /** Why there is no watch from that version. */
+  #outOfReach(store: ResourceStore, version: number, fresh: boolean): ApiError | undefined {
+    const { current } = this.#registry.versions;
+    if (fresh) return version > current ? new TooLargeVersion(version, current) : undefined;
+    if (version === 0 || version >= store.oldest) return undefined;
+    return expired(`too old resource version: ${version} (${store.oldest})`);
   }
 
   #framesOf(view: View): Frames {
@@ -202,10 +259,11 @@ export class Watches {
   }
 
   #schedule(watch: Watch, output: Output, options: { bookmarks: boolean; seconds: number }): void {
+    const { clock, bookmarkInterval } = this.#options;
     const seconds = options.seconds > 0 ? options.seconds : DEFAULT_TIMEOUT_SECONDS * (1 + Math.random());
     const timers = new Set<unknown>();
     const after = (ms: number, run: () => void): void => {
-      const timer = this.#clock.setTimer(() => {
+      const timer = clock.setTimer(() => {
         timers.delete(timer);
         run();
       }, ms);
@@ -217,40 +275,13 @@ export class Watches {
       if (seconds * 1000 > LAST_BOOKMARK_MS) after(seconds * 1000 - LAST_BOOKMARK_MS, bookmark);
       const repeat = (): void => {
         bookmark();
-        after(this.#bookmarkInterval, repeat);
+        after(bookmarkInterval, repeat);
       };
-      after(this.#bookmarkInterval, repeat);
+      after(bookmarkInterval, repeat);
     }
     output.onClose(() => {
       watch.stop();
-      for (const timer of timers) this.#clock.clearTimer(timer);
+      for (const timer of timers) clock.clearTimer(timer);
     });
   }
-}
-
-/** Whether initial events are asked for explicitly; undefined when nothing is said. */
-function checkOptions(query: URLSearchParams): boolean | undefined {
-  const match = query.get('resourceVersionMatch') ?? '';
-  const text = query.get('sendInitialEvents');
-  const initial = text === null || text === '' ? undefined : isTrue(text);
-  const errors: FieldError[] = [];
-  const field = 'resourceVersionMatch';
-  if (query.get('continue'))
-    errors.push(fieldForbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
-  if (initial !== undefined && match !== 'NotOlderThan') {
-    errors.push(fieldForbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
-  }
-  if (initial === undefined && match !== '') {
-    errors.push(
-      fieldForbidden(field, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
-    );
-    if (match !== 'NotOlderThan') errors.push(fieldNotSupported(field, match, ['NotOlderThan']));
-  }
-  if (errors.length > 0) throw invalidOptions('ListOptions', errors);
-  return initial;
-}
-
-/** apimachinery: Convert_Slice_string_To_bool: anything but these is true, an empty value too. */
-export function isTrue(value: string | null): boolean {
-  return value !== null && value.toLowerCase() !== 'false' && value !== '0';
 }

@@ -2,8 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Delta } from '../../bindings/cache/deltas.ts';
 import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from '../../bindings/cache/keys.ts';
-import { type DeltaHandler, processDelta, processDeltas } from '../../bindings/cache/process-deltas.ts';
+import {
+  type DeltaHandler,
+  processDelta,
+  processDeltas,
+  processDeltasInBatch,
+} from '../../bindings/cache/process-deltas.ts';
 import { Indexer } from '../../bindings/cache/store.ts';
+import { TransactionError } from '../../bindings/cache/store-types.ts';
 
 const pod = (name: string, resourceVersion: string): KubeObject => ({ metadata: { name, resourceVersion } });
 const show = (object: KubeObject): string => `${object.metadata?.name}@${object.metadata?.resourceVersion}`;
@@ -30,7 +36,7 @@ function setUp(...objects: KubeObject[]) {
     processDelta(handler, store, delta, isInInitialList);
     return calls.splice(0);
   };
-  return { store, handler, apply, contents };
+  return { store, handler, apply, contents, calls };
 }
 
 describe('a delta', () => {
@@ -132,4 +138,80 @@ test('several deltas are applied from the oldest to the newest, with the key fun
   ];
   processDeltas(handler, store, deltas, false, byVersion);
   expect(told).toEqual(['add a', 'update a b', 'delete 1', 'add c']);
+});
+
+describe('deltas of different objects in a batch', () => {
+  /** A store that refuses some names. */
+  class Refusing extends Indexer<KubeObject> {
+    refused: readonly string[] = [];
+
+    override add(object: KubeObject): void {
+      const { name } = object.metadata ?? {};
+      if (this.refused.includes(name ?? '')) throw new Error(`no ${name}`);
+      super.add(object);
+    }
+
+    override update(object: KubeObject): void {
+      this.add(object);
+    }
+  }
+
+  /** The same without transactions. */
+  class Simple extends Refusing {
+    override transaction = undefined as never;
+  }
+
+  const deltas: Delta<KubeObject>[] = [
+    { type: 'Added', object: pod('a', '2') },
+    { type: 'Updated', object: pod('old', '3') },
+    { type: 'Replaced', object: pod('b', '4') },
+    { type: 'Deleted', object: pod('c', '5') },
+  ];
+
+  function process(store: Refusing, refused: readonly string[], batch = deltas) {
+    const { handler, calls } = setUp();
+    store.add(pod('old', '1'));
+    store.refused = refused;
+    let error: unknown;
+    try {
+      processDeltasInBatch(handler, store, batch, true);
+    } catch (thrown) {
+      error = thrown;
+    }
+    return { error, calls, content: store.list().map(show).sort() };
+  }
+
+  describe.each([
+    ['with transactions', Refusing],
+    ['without transactions', Simple],
+  ])('of a store %s', (_, Store) => {
+    test('are all made and told of (TestProcessDeltasInBatch)', () => {
+      expect(process(new Store(), [])).toEqual({
+        error: undefined,
+        calls: ['add a@2 initial', 'update old@1 old@3', 'add b@4 initial', 'delete c@5'],
+        content: ['a@2', 'b@4', 'old@3'],
+      });
+    });
+
+    test('are told of where they succeeded, and the rest is an error (TestProcessDeltasInBatch)', () => {
+      const { error, calls, content } = process(new Store(), ['old']);
+      expect(calls).toEqual(['add a@2 initial', 'add b@4 initial', 'delete c@5']);
+      expect(content).toEqual(['a@2', 'b@4', 'old@1']);
+      expect(error).toBeInstanceOf(TransactionError);
+      expect(error).toMatchObject({ successfulIndices: [0, 2, 3], totalTransactions: 4 });
+      const none = process(new Store(), ['a', 'old'], deltas.slice(0, 2));
+      expect([none.calls, none.content]).toEqual([[], ['old@1']]);
+      expect((none.error as TransactionError).message).toMatch(/^2 of 2 changes failed: no a; no old$/);
+    });
+  });
+
+  test('are refused together with a delta of several objects', () => {
+    const { error, calls, content } = process(
+      new Refusing(),
+      [],
+      [deltas[0] as Delta<KubeObject>, { type: 'SyncAll' }],
+    );
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect([calls, content]).toEqual([[], ['old@1']]);
+  });
 });

@@ -11,10 +11,13 @@ import { ControlPlane } from './control-plane.ts';
 import { Api } from './same-answers/api.ts';
 import { deletions } from './same-answers/deletions.ts';
 import type { Exchange } from './same-answers/exchange.ts';
+import { initialEvents } from './same-answers/initial-events.ts';
 import { lists } from './same-answers/lists.ts';
+import { negotiation } from './same-answers/negotiation.ts';
 import { normalise } from './same-answers/normalise.ts';
 import { objects } from './same-answers/objects.ts';
 import { randomExchanges } from './same-answers/random.ts';
+import { removals } from './same-answers/removals.ts';
 import { configMaps, widgets } from './same-answers/resources.ts';
 import { prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
 import { updates } from './same-answers/updates.ts';
@@ -28,6 +31,9 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['deletions', deletions],
   ['lists', lists],
   ['watches', watches],
+  ['initial events', initialEvents],
+  ['negotiation', negotiation],
+  ['removals', removals],
   ['random', random],
 ];
 /** Every exchange has a namespace of its own, of the same name on both servers. */

@@ -223,8 +223,19 @@ test('dropConnections cuts every connection, and the next request finds a server
   expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(200);
 });
 
+test('faults that have not hit as often as they were to are told', async () => {
+  const { api, server } = await start();
+  server.inject({ do: 'status', status: 500 });
+  const takeBack = server.inject({ do: 'reset', verb: 'watch', times: 1 });
+  server.inject({ do: 'status', status: 503, verb: 'list', times: 2 });
+  expect(server.unmetFaults().map((fault) => fault.times)).toEqual([1, 2]);
+  takeBack();
+  await api.get(CONFIG_MAPS);
+  expect(server.unmetFaults()).toEqual([{ do: 'status', status: 503, verb: 'list', times: 2 }]);
+});
+
 test.for<[fault: object, message: RegExp]>([
-  [{ do: 'explode' }, /"fault.do" expected status, refuse, stall, reset, drop, delay or garbage, got "explode"/],
+  [{ do: 'explode' }, /"fault.do" expected status, refuse, stall, reset, .* replay or swap, got "explode"/],
   [{ do: 'status', status: 99 }, /"fault.status" expected an integer >= 200, got 99/],
   [{ do: 'status', status: 600 }, /"fault.status" expected an HTTP status/],
   [{ do: 'drop' }, /"fault.afterBytes" expected an integer >= 0, got undefined/],
@@ -234,6 +245,14 @@ test.for<[fault: object, message: RegExp]>([
   [{ do: 'reset', verb: 'put' }, /"fault.verb" expected list, watch, get, create, update, patch, delete, got "put"/],
   [{ do: 'reset', times: 0 }, /"fault.times" expected an integer >= 1, got 0/],
   [{ do: 'reset', path: 1 }, /"fault.path" expected a string, got 1/],
+  [{ do: 'reset', query: 1 }, /"fault.query" expected a string, got 1/],
+  [{ do: 'split', bytes: 0 }, /"fault.bytes" expected an integer >= 1, got 0/],
+  [{ do: 'insert', bytes: 1 }, /"fault.bytes" expected a string or bytes, got 1/],
+  [{ do: 'insert', bytes: '', afterEvents: -1 }, /"fault.afterEvents" expected an integer >= 0, got -1/],
+  [{ do: 'error', status: 0 }, /"fault.status" expected an integer >= 200, got 0/],
+  [{ do: 'hang', frameBytes: 0 }, /"fault.frameBytes" expected an integer >= 1, got 0/],
+  [{ do: 'omit', what: 'all' }, /"fault.what" expected bookmarks, initial-events-end, version, newline, got "all"/],
+  [{ do: 'replay' }, /"fault.events" expected an integer >= 1, got undefined/],
 ])('the fault %o is refused', async ([fault, message]) => {
   const { server } = await start();
   expect(() => server.inject(fault as Fault)).toThrow(

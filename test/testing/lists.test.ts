@@ -52,9 +52,10 @@ test('metadata alone can be asked for, singly, in lists and in watches', async (
   const { api } = await start();
   const made = await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
   const { metadata } = made;
-  const accept = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+  const as = (what: string): string => `application/json;as=${what};g=meta.k8s.io;v=v1,application/json`;
+  const accept = as('PartialObjectMetadata');
   const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
-  expect((await api.send('GET', WIDGETS, { headers: { accept } })).body).toEqual({
+  expect((await api.send('GET', WIDGETS, { headers: { accept: as('PartialObjectMetadataList') } })).body).toEqual({
     kind: 'PartialObjectMetadataList',
     apiVersion: 'meta.k8s.io/v1',
     metadata: { resourceVersion: metadata.resourceVersion },
@@ -75,7 +76,7 @@ test('an empty list of what nobody has created yet has a kind and a version to w
   const { api } = await start();
   const { status, body } = await api.get('/apis/example.com/v1/policies');
   expect(status).toBe(200);
-  expect(body).toMatchObject({ kind: 'PolicyList', items: [], metadata: { resourceVersion: '0' } });
+  expect(body).toMatchObject({ kind: 'PolicyList', items: [], metadata: { resourceVersion: '1' } });
 });
 
 describe('pages', () => {
@@ -186,7 +187,7 @@ describe('a list at a version', () => {
   });
 
   test('that does not exist yet is a 504 that says when to come back', async () => {
-    const { api } = await start();
+    const { api } = await start({ freshnessTimeout: 0 });
     const answer = await api.get(WIDGETS, { resourceVersion: '1000' });
     expect(answer).toMatchObject({
       status: 504,

@@ -154,7 +154,8 @@ describe('in time', () => {
   test('bookmarks come each interval and two seconds before the end, to those who asked for them', async () => {
     const clock = new FakeClock();
     const { api } = await start({ clock, bookmarkInterval: 20_000 });
-    const asked = await api.watch(WIDGETS, { allowWatchBookmarks: 'true', timeoutSeconds: '50' });
+    const resourceVersion = await api.version(WIDGETS);
+    const asked = await api.watch(WIDGETS, { resourceVersion, allowWatchBookmarks: 'true', timeoutSeconds: '50' });
     const silent = await api.watch(WIDGETS, { timeoutSeconds: '50' });
     const versions: string[] = [];
     for (const ms of [20_000, 20_000, 8_000]) {
@@ -196,6 +197,18 @@ test('initial events on request end with a bookmark that says so', async () => {
     object: { metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } },
   });
   expect((await api.get(WIDGETS, { watch: 'true', sendInitialEvents: 'true' })).status).toBe(422);
+});
+
+// The socket was full after the first objects, so the bookmark was left out, and the client waited for it in vain.
+test('initial events that are more than a socket takes end with their bookmark too', async () => {
+  const { api } = await start();
+  for (let n = 0; n < 10; n++) await api.make(WIDGETS, widget(`w${n}`, { spec: { filler: 'x'.repeat(500_000) } }));
+  const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' };
+  const events = await (await api.watch(WIDGETS, query)).take(11);
+  expect(events.at(-1)).toMatchObject({
+    type: 'BOOKMARK',
+    object: { metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } },
+  });
 });
 
 test.for<[query: Record<string, string>, status: number]>([

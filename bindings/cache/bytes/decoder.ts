@@ -3,7 +3,7 @@
  * objects whose members are decoded when they are read. What is not an ordinary object of the resource is decoded whole by JSON.parse, which also says what
  * is wrong with it: bookmarks, Status, other kinds, members named twice, escapes in names, text that is not UTF-8.
  */
-import type { Core } from '../../core.ts';
+import type { CacheCore } from '../../cache-core.ts';
 import { CapstanError, show } from '../../errors.ts';
 import {
   type Decoder,
@@ -18,6 +18,7 @@ import {
   toFrame,
 } from '../decoder.ts';
 import type { RawFrame } from '../frames.ts';
+import { deepFreeze } from '../freeze.ts';
 import { lazyObject } from './lazy.ts';
 import {
   API_VERSION_START,
@@ -37,7 +38,7 @@ import {
   VERSION_END,
   VERSION_START,
 } from './stream.ts';
-import { deepFreeze, jsonAt } from './text.ts';
+import { jsonAt } from './text.ts';
 import type { Versions } from './versions.ts';
 
 /** By EVENT_TYPE of the report. */
@@ -46,19 +47,17 @@ const TYPES = [undefined, 'ADDED', 'MODIFIED', 'DELETED'] as const;
 export interface ByteDecoderOptions {
   /** Leave metadata.managedFields in. */
   keepManagedFields?: boolean;
-  /** The store's slot of a key, or -1: of an object whose bytes it has already, a list keeps nothing twice. */
-  slotOf?: (key: string) => number;
 }
 
 export class ByteDecoder<T extends object> implements Decoder<T> {
-  readonly core: Core;
+  readonly core: CacheCore;
   readonly versions: Versions;
   readonly expected: ExpectedKind;
   readonly options: ByteDecoderOptions;
   readonly #apiVersion: Uint8Array;
   readonly #kind: Uint8Array;
 
-  constructor(core: Core, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
+  constructor(core: CacheCore, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
     this.core = core;
     this.versions = versions;
     this.expected = expected;
@@ -134,7 +133,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const start = words[report + VERSION_START] as number;
     const resourceVersion =
       start === 0 ? '' : textOf(jsonAt(decoder.core.bytes(), start, words[report + VERSION_END] as number));
-    const object = lazyObject(decoder.versions.stage()) as T;
+    const object = lazyObject(decoder.versions.stage(false)) as T;
     stream.take();
     return { type, object, resourceVersion };
   }
@@ -236,7 +235,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const report = this.#stream.report();
     const items = this.#items ?? [];
     if (!raw && decoder.isPlain(report)) {
-      items.push(lazyObject(decoder.versions.stage(this.#knownSlot(report))) as T);
+      items.push(lazyObject(decoder.versions.stage(true)) as T);
       return;
     }
     const words = decoder.core.words();
@@ -253,16 +252,5 @@ class BytePageReader<T extends object> implements PageReader<T> {
   #parsed(item: unknown): T {
     requireNamed(item, this.#what);
     return this.#decoder.finish(item) as T;
-  }
-
-  #knownSlot(report: number): number {
-    const { slotOf } = this.#decoder.options;
-    if (slotOf === undefined) return -1;
-    const words = this.#decoder.core.words();
-    const bytes = this.#decoder.core.bytes();
-    const name = jsonAt(bytes, words[report + 20] as number, words[report + 21] as number) as string;
-    const from = words[report + 18] as number;
-    const namespace = from === 0 ? '' : (jsonAt(bytes, from, words[report + 19] as number) as string);
-    return slotOf(namespace === '' ? name : `${namespace}/${name}`);
   }
 }

@@ -119,3 +119,10 @@ export function lazyObject(version: Version): object {
 export function versionOf(object: object): Version | undefined {
   return Laziness.versionOf(object);
 }
+
+/** What changed from one object to another, as bits, where a store has seen the one replace the other as bytes. */
+export function changesBetween(old: object, now: object): number | undefined {
+  const version = Laziness.versionOf(now);
+  if (version === undefined || version.replaced === 0) return undefined;
+  return version.replaced === Laziness.versionOf(old)?.serial ? version.changes : undefined;
+}

@@ -2,6 +2,8 @@
  * JSON values out of bytes that have been checked: strings, and any other value by JSON.parse, frozen through and through.
  */
 
+import { deepFreeze } from '../freeze.ts';
+
 /** A byte order mark inside of a string is a character of it. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -56,34 +58,4 @@ function asciiOf(bytes: Uint8Array, from: number, to: number): string {
 export function jsonAt(bytes: Uint8Array, from: number, to: number): unknown {
   if (bytes[from] === QUOTE) return stringAt(bytes, from, to);
   return deepFreeze(JSON.parse(textAt(bytes, from, to)));
-}
-
-/** How many calls deep a value is frozen; what lies deeper waits in a list. */
-const CALLS = 64;
-
-/** Freezes a value of JSON and all that is in it, however deep. Recursion, as it takes half the time of a list. */
-export function deepFreeze<V>(value: V): V {
-  const later: object[] = [];
-  if (typeof value === 'object' && value !== null) freeze(value, 0, later);
-  for (let next = later.pop(); next !== undefined; next = later.pop()) freeze(next, 0, later);
-  return value;
-}
-
-function freeze(value: object, depth: number, later: object[]): void {
-  if (depth === CALLS) {
-    later.push(value);
-    return;
-  }
-  Object.freeze(value);
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      const element: unknown = value[i];
-      if (typeof element === 'object' && element !== null) freeze(element, depth + 1, later);
-    }
-    return;
-  }
-  for (const name in value) {
-    const member = (value as Record<string, unknown>)[name];
-    if (typeof member === 'object' && member !== null) freeze(member, depth + 1, later);
-  }
 }

@@ -5,7 +5,8 @@
  * for it first. Copies share slabs of 64 KiB: a program that keeps one object keeps its neighbours' bytes too, some twenty of them, and
  * no weak reference has to be made for each event (170 ns) and kept by every minor collection.
  */
-import { type Core, NO_MEMORY } from '../../core.ts';
+import type { CacheCore } from '../../cache-core.ts';
+import { NO_MEMORY } from '../../instance.ts';
 import { lazyObject } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { type Located, type Slab, Version } from './version.ts';
@@ -15,8 +16,9 @@ const SLAB_BYTES = 65_536;
 const LARGE_BYTES = SLAB_BYTES / 4;
 
 export class Versions {
-  readonly core: Core;
+  readonly core: CacheCore;
   readonly handle: number;
+  readonly #keys: number;
   readonly #shapes: Shapes;
   /** By number in the core: those that have been handed out or wait for a store. */
   readonly #versions: (Version | undefined)[] = [];
@@ -26,18 +28,26 @@ export class Versions {
   #slabUsed = 0;
   #serial = 0;
 
-  /** @param constants what apiVersion and kind are in every object, where it has them */
-  constructor(core: Core, constants: { apiVersion: string; kind: string }) {
+  /**
+   * @param keys the key table of the store
+   * @param constants what apiVersion and kind are in every object, where it has them
+   */
+  constructor(core: CacheCore, keys: number, constants: { apiVersion: string; kind: string }) {
     this.core = core;
+    this.#keys = keys;
     this.handle = core.x.objectsNew();
     if (this.handle === 0) throw core.outOfMemory();
     this.#shapes = new Shapes(core, new Map(Object.entries(constants)));
   }
 
-  /** Keeps the object that the core scanned last, or shares the slot's version where its bytes are the same. The version is staged. */
-  stage(likeSlot = -1): Version {
+  /**
+   * Keeps the object that the core scanned last. The version is staged.
+   *
+   * @param shared where the store has an object of this key with the same bytes, that is the version
+   */
+  stage(shared: boolean): Version {
     const { x } = this.core;
-    const id = likeSlot < 0 ? x.objectStage(this.handle) : x.objectStageLike(this.handle, likeSlot);
+    const id = shared ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#versions[id];
     if (known !== undefined && known.staged >= 0) {
@@ -57,6 +67,42 @@ export class Versions {
     const object = lazyObject(version);
     version.object = new WeakRef(object);
     return object;
+  }
+
+  /** The slot of a version's key, or a negative number; with `intern` it gets one. */
+  slot(version: Version, intern: boolean): number {
+    return this.core.x.objectSlot(this.handle, version.id, this.#keys, intern);
+  }
+
+  has(slot: number): boolean {
+    return this.core.x.objectOf(this.handle, slot) >= 0;
+  }
+
+  /** The numbers of the versions of all slots below `end`, each with a reference more until `letGo`. */
+  hold(end: number): number[] {
+    const { x } = this.core;
+    const held: number[] = [];
+    for (let slot = 0; slot < end; slot++) {
+      const id = x.objectOf(this.handle, slot);
+      if (id < 0) continue;
+      x.objectRetain(this.handle, id);
+      held.push(id);
+    }
+    return held;
+  }
+
+  letGo(held: readonly number[]): void {
+    for (const id of held) this.#release(id);
+  }
+
+  /** The version of a number that is held. */
+  held(id: number): Version {
+    return this.#versions[id] ?? this.#make(id);
+  }
+
+  bytes(): { live: number; total: number } {
+    const { x } = this.core;
+    return { live: x.objectsLive(this.handle) >>> 0, total: x.objectsTotal(this.handle) >>> 0 };
   }
 
   /** The version of a slot, if it has one. */

@@ -37,6 +37,8 @@ export interface Kind extends ResourceName {
   createOnUpdate: boolean;
   /** A delete answers with the object instead of a Status. */
   returnsDeleted: boolean;
+  /** false: its definition was deleted, or it was removed; its paths lead nowhere. */
+  served: boolean;
 }
 
 /**
@@ -120,6 +122,7 @@ function builtIns(): Kind[] {
         unconditional: !has('c'),
         createOnUpdate: has('u'),
         returnsDeleted: has('r'),
+        served: true,
       } satisfies Kind;
     }),
   );
@@ -149,7 +152,19 @@ function guess(name: ResourceName): Kind {
     unconditional: false,
     createOnUpdate: false,
     returnsDeleted: false,
+    served: true,
   };
+}
+
+/** The resources of a CustomResourceDefinition, one for each of its versions. */
+export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonObject }[] {
+  const spec = objectAt(crd, 'spec');
+  const plural = stringAt(objectAt(spec, 'names'), 'plural');
+  const versions = (Array.isArray(spec.versions) ? spec.versions : []).filter(isObject);
+  return versions.map((version) => ({
+    name: { group: stringAt(spec, 'group'), version: stringAt(version, 'name'), plural },
+    version,
+  }));
 }
 
 /** All kinds of one server. */
@@ -169,6 +184,11 @@ export class Kinds {
     return this.#byResource.get(resourceKey(name)) ?? guess(name);
   }
 
+  /** From now on the resource is served, or not. What is known of it is kept. */
+  serve(name: ResourceName, served: boolean): void {
+    this.#byResource.set(resourceKey(name), { ...this.get(name), served });
+  }
+
   /** Whether a built-in kind of that name exists, whatever its resource. */
   isBuiltIn(apiVersion: string, kind: string): boolean {
     return this.#builtInKinds.has(`${apiVersion}/${kind}`);
@@ -183,17 +203,10 @@ export class Kinds {
 
   /** A CustomResourceDefinition was written. What it lacks is left as guessed. */
   define(crd: JsonObject): void {
-    const spec = objectAt(crd, 'spec');
-    const names = objectAt(spec, 'names');
+    const names = objectAt(objectAt(crd, 'spec'), 'names');
     const kind = stringAt(names, 'kind');
-    const versions = Array.isArray(spec.versions) ? spec.versions : [];
-    for (const version of versions) {
-      if (!isObject(version) || kind === '') continue;
-      const name = {
-        group: stringAt(spec, 'group'),
-        version: stringAt(version, 'name'),
-        plural: stringAt(names, 'plural'),
-      };
+    for (const { name, version } of definedBy(crd)) {
+      if (kind === '') continue;
       const shortNames = Array.isArray(names.shortNames)
         ? names.shortNames.filter((short) => typeof short === 'string')
         : [];
@@ -204,15 +217,15 @@ export class Kinds {
         listKind: stringAt(names, 'listKind') || `${kind}List`,
         singular: stringAt(names, 'singular') || kind.toLowerCase(),
         shortNames,
-        namespaced: stringAt(spec, 'scope') !== 'Cluster',
+        namespaced: stringAt(objectAt(crd, 'spec'), 'scope') !== 'Cluster',
         known: true,
         status: isObject(objectAt(version, 'subresources').status),
       });
     }
   }
 
-  /** All kinds that are built in or were learned, in order of their names. */
+  /** All kinds that are built in or were learned, and are served. */
   all(): Kind[] {
-    return [...this.#byResource.values()];
+    return [...this.#byResource.values()].filter((kind) => kind.served);
   }
 }

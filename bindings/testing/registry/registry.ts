@@ -4,7 +4,7 @@
  * apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
  */
 import { randomUUID } from 'node:crypto';
-import { type Json, type JsonObject, sameJson, stringAt } from '../json.ts';
+import { type JsonObject, sameJson, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import type { Predicate } from '../selectors.ts';
 import {
@@ -17,9 +17,10 @@ import {
   invalidObject,
   notFound,
   staleVersion,
-  tooLargeVersion,
+  TooLargeVersion,
 } from '../status.ts';
-import { type Kind, Kinds, type ResourceName, resourceKey } from './kinds.ts';
+import { established, terminating } from './definitions.ts';
+import { definedBy, type Kind, Kinds, type ResourceName, resourceKey } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
 import { forCreate, forDeletion, forStatusUpdate, forUpdate, ofKind, ofResource, requireKind } from './strategy.ts';
@@ -72,10 +73,25 @@ export class Registry {
     for (const store of this.#stores.values()) store.expire(this.#expired);
   }
 
+  /** Deletes all objects of the resource, ends its watches, and serves it no longer. */
+  removeResource(resource: ResourceName): void {
+    const store = this.store(resource);
+    for (const { key } of store.asOf(this.versions.current, '', '')) store.remove(key);
+    this.kinds.serve(resource, false);
+    store.close();
+  }
+
+  /** Serves a removed resource again, empty; versions from before are too old to watch from. Others: no effect. */
+  restoreResource(resource: ResourceName): void {
+    if (this.kinds.get(resource).served) return;
+    this.kinds.serve(resource, true);
+    this.store(resource).expire(this.versions.current);
+  }
+
   /** @param version at least this one; a version that does not exist yet is a 504 */
   get(path: ResourcePath, version: number): Stored {
     const kind = this.kinds.get(path.resource);
-    if (version > this.versions.current) throw tooLargeVersion(version, this.versions.current);
+    if (version > this.versions.current) throw new TooLargeVersion(version, this.versions.current);
     const stored = this.store(path.resource).get(keyOf(path.namespace, path.name));
     if (stored === undefined) throw notFound(ofResource(kind, path.name));
     return stored;
@@ -136,6 +152,7 @@ export class Registry {
     const existing = store.get(keyOf(path.namespace, path.name));
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
     requirePreconditions(kind, path, existing, options);
+    if (isDefinition(kind) && !options.dryRun) return { code: 200, json: this.#deleteDefinition(store, existing) };
     const left = this.#remove(store, existing, options);
     if (left.pending || kind.returnsDeleted) return { code: 200, json: left.json };
     const status = deleted(ofResource(kind, path.name), stringAt(metadataOf(existing.object), 'uid'));
@@ -177,9 +194,20 @@ export class Registry {
   }
 
   #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject): Stored {
-    if (!kind.builtIn || kind.plural !== 'customresourcedefinitions') return store.put(key, object);
+    if (!isDefinition(kind)) return store.put(key, object);
+    for (const { name } of definedBy(object)) this.restoreResource(name);
     this.kinds.define(object);
     return store.put(key, established(object, this.#now()));
+  }
+
+  /** The definition is marked, its objects go, their resources with them, and then itself. */
+  #deleteDefinition(store: ResourceStore, existing: Stored): string {
+    const marked = store.put(existing.key, terminating(existing.object, this.#now()));
+    for (const { name } of definedBy(existing.object)) {
+      if (!this.kinds.get(name).builtIn) this.removeResource(name);
+    }
+    store.remove(existing.key);
+    return marked.json;
   }
 
   /** The object with its metadata in shape and its namespace that of the path. */
@@ -218,6 +246,8 @@ export class Registry {
     return new Date(this.#wallTime()).toISOString().replace(/\.\d+Z$/, 'Z');
   }
 }
+
+const isDefinition = (kind: Kind): boolean => kind.builtIn && kind.plural === 'customresourcedefinitions';
 
 /** An update that names a uid means that very object, not one that has its name by now or by this update. */
 function requireUid(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: { key: string; uid: string }): void {
@@ -270,30 +300,3 @@ const withoutVersion = (object: JsonObject): JsonObject => ({
 
 /** A dry run's object has no version. */
 const unstored = (object: JsonObject): string => JSON.stringify(withoutVersion(object));
-
-/** A CustomResourceDefinition is served at once, and says so. */
-function established(crd: JsonObject, now: string): JsonObject {
-  const condition = (type: string, reason: string, message: string): JsonObject => ({
-    type,
-    status: 'True',
-    lastTransitionTime: now,
-    reason,
-    message,
-  });
-  const spec = crd.spec as JsonObject | undefined;
-  const had = crd.status as JsonObject | undefined;
-  if (Array.isArray(had?.conditions) && had.conditions.length > 0) return crd;
-  const versions = Array.isArray(spec?.versions) ? spec.versions : [];
-  const stored = versions.filter((version: Json) => (version as JsonObject).storage === true);
-  return {
-    ...crd,
-    status: {
-      conditions: [
-        condition('NamesAccepted', 'NoConflicts', 'no conflicts found'),
-        condition('Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
-      ],
-      acceptedNames: spec?.names ?? {},
-      storedVersions: stored.map((version: Json) => (version as JsonObject).name ?? ''),
-    },
-  };
-}

@@ -8,12 +8,21 @@
  */
 import { type JsonObject, objectAt } from '../json.ts';
 
-/** The version counter of a server. */
+/** The version counter of a server. It begins at 1, as etcd's revision does: to clients 0 is a word, not a version. */
 export class Versions {
-  current = 0;
+  current = 1;
+  readonly #listeners = new Set<(current: number) => void>();
 
   next(): number {
-    return ++this.current;
+    this.current++;
+    for (const listener of this.#listeners) listener(this.current);
+    return this.current;
+  }
+
+  /** Tells of each new version as it is taken; gives the function that ends this. */
+  onNext(listener: (current: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 }
 
@@ -34,7 +43,11 @@ export interface StoreEvent {
   readonly now: Stored | undefined;
 }
 
-export type Watcher = (event: StoreEvent) => void;
+export interface Watcher {
+  event(event: StoreEvent): void;
+  /** The resource is served no longer. */
+  closed(): void;
+}
 
 export const metadataOf = (object: JsonObject): JsonObject => objectAt(object, 'metadata');
 
@@ -139,6 +152,17 @@ export class ResourceStore {
     return () => void this.#watchers.delete(watcher);
   }
 
+  /** The version after which exactly `events` events lie up to `version`; fewer where the history has no more. */
+  before(version: number, events: number): number {
+    const at = this.#after(version) - events - 1;
+    return at < 0 ? this.#oldest : this.#event(at).version;
+  }
+
+  /** Ends all watches. */
+  close(): void {
+    for (const watcher of [...this.#watchers]) watcher.closed();
+  }
+
   /** Forgets all events: every version up to `version` is from now on too old to watch from. */
   expire(version: number): void {
     this.#history.length = 0;
@@ -156,7 +180,7 @@ export class ResourceStore {
       this.#history[this.#first] = event;
       this.#first = (this.#first + 1) % this.#historySize;
     }
-    for (const watcher of this.#watchers) watcher(event);
+    for (const watcher of this.#watchers) watcher.event(event);
   }
 
   #event(at: number): StoreEvent {

@@ -3,6 +3,7 @@
  * what they said. It decodes nothing beyond JSON and lines, and shares no code with what is under test but the
  * transport.
  */
+import { gunzipSync } from 'node:zlib';
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { within } from '../conditions.ts';
 import type { ResourceType } from './resources.ts';
@@ -15,6 +16,8 @@ export interface Entry {
   request: string;
   status: number;
   contentType?: string | null;
+  /** Where it was asked for. */
+  encoding?: string | null;
   body?: Json;
   events?: Json[];
   /** The stream was read to its end and ended in order. */
@@ -40,6 +43,8 @@ export interface CallOptions {
   body?: unknown;
   contentType?: string;
   accept?: string;
+  /** What the client decodes; the transcript then says what the server chose. */
+  encoding?: string;
   signal?: AbortSignal;
 }
 
@@ -71,13 +76,21 @@ export class Api {
     return new Collection(this, type, `${type.prefix}/${type.plural}`);
   }
 
+  /** The same server without a transcript: for waiting until it is ready for an exchange. */
+  unrecorded(): Api {
+    return new Api(this.#transport, this.namespace);
+  }
+
   /** A `body` that is a string is sent as it is. */
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const response = await this.#send(method, path, options);
-    const text = await within(ANSWER_MS, `the body of ${method} ${path}`, readAll(response.body));
+    const bytes = await within(ANSWER_MS, `the body of ${method} ${path}`, readAll(response.body));
     const contentType = response.headers.get('content-type');
-    const body = parse(text);
-    this.transcript.push({ request: title(method, path, options.query), status: response.status, contentType, body });
+    const encoding = response.headers.get('content-encoding');
+    const body = parse((encoding === 'gzip' ? gunzipSync(bytes) : bytes).toString());
+    const entry: Entry = { request: title(method, path, options.query), status: response.status, contentType, body };
+    if (options.encoding !== undefined) entry.encoding = encoding;
+    this.transcript.push(entry);
     return { status: response.status, body: body as unknown as KubeBody };
   }
 
@@ -93,7 +106,7 @@ export class Api {
     };
     this.transcript.push(entry);
     if (response.status !== 200) {
-      entry.body = parse(await within(ANSWER_MS, `the body of GET ${path}`, readAll(response.body)));
+      entry.body = parse((await within(ANSWER_MS, `the body of GET ${path}`, readAll(response.body))).toString());
       return new Watch(entry, emptyBody(), abort);
     }
     const watch = new Watch(entry, response.body, abort);
@@ -109,14 +122,15 @@ export class Api {
   async #send(
     method: string,
     path: string,
-    { query, body, contentType, accept = 'application/json', signal }: CallOptions,
+    { query, body, contentType, accept = 'application/json', encoding, signal }: CallOptions,
   ) {
-    const request: TransportRequest = { method, path, headers: { accept } };
+    const headers = { accept, ...(encoding === undefined ? {} : { 'accept-encoding': encoding }) };
+    const request: TransportRequest = { method, path, headers };
     if (query !== undefined) request.query = query;
     if (signal !== undefined) request.signal = signal;
     if (body !== undefined) {
       request.body = typeof body === 'string' ? body : JSON.stringify(body);
-      request.headers = { accept, 'content-type': contentType ?? 'application/json' };
+      request.headers = { ...headers, 'content-type': contentType ?? 'application/json' };
     }
     return within(ANSWER_MS, `${method} ${path}`, this.#transport.request(request));
   }
@@ -239,10 +253,10 @@ function parse(text: string): Json {
   }
 }
 
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> {
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

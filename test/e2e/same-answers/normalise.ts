@@ -53,6 +53,7 @@ export function normalise(transcript: readonly Entry[]): Json[] {
   return transcript.map((entry) => {
     const shown: JsonObject = { request: names.replace(request(entry.request)), status: entry.status };
     if (entry.contentType !== undefined) shown.contentType = entry.contentType;
+    if (entry.encoding !== undefined) shown.encoding = entry.encoding;
     if (entry.body !== undefined) shown.body = body(entry.body);
     if (entry.events !== undefined) {
       shown.events = entry.events.map((event) =>

@@ -1,0 +1,222 @@
+/**
+ * The low-level controller: a reflector that fills a queue, and a loop that empties it. What a shared informer is made of,
+ * for those who want one consumer and a queue or store of their own. client-go: tools/cache/controller.go Config, New,
+ * NewInformerWithOptions.
+ */
+import { type Clock, systemClock } from '../clock.ts';
+import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { CacheIndexer } from './cache-indexer.ts';
+import { LazyChange } from './change.ts';
+import { DeltaFIFO } from './delta-fifo.ts';
+import { RealFIFO } from './fifo.ts';
+import { type DoneChecker, type ResourceEventHandler, requireHandler } from './handler.ts';
+import { intake } from './intake.ts';
+import type { ListWatch } from './list-watch.ts';
+import { type DeltaHandler, processDeltas, processDeltasInBatch } from './process-deltas.ts';
+import type { PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
+import { Reflector } from './reflector.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
+import type { IndexSpec } from './resource.ts';
+import type { Indexer } from './store.ts';
+import { TimeSlice } from './wait.ts';
+
+/** Clock, jitter, watch error handler and whatever else a {@link Reflector} takes. */
+export type ReflectorSettings<T> = Omit<ReflectorOptions<T>, 'resyncPeriod' | 'shouldResync'>;
+
+export interface CacheControllerConfig<T extends object, I extends string = never> extends ReflectorSettings<T> {
+  queue: Queue<T> | QueueWithBatch<T>;
+  listerWatcher: ListWatch<T, I>;
+  /** Gets what the queue gives, one pop after the other. What it throws is reported, and the loop goes on. */
+  process: PopProcess<T>;
+  /** Gets several deltas of different objects at once, where the queue has batches. Has to do the same as `process`. */
+  processBatch?: PopProcess<T>;
+  /** How often `shouldResync` is asked, in milliseconds. 0, the default, is never. */
+  fullResyncPeriod?: number;
+  /** Whether the queue's content is to be sent again now. Default: always. */
+  shouldResync?: () => boolean;
+}
+
+/**
+ * Lists and watches into a queue, and hands what comes out to a function.
+ *
+ * @example
+ * const store = newStore<V1Pod>();
+ * const controller = new CacheController<V1Pod>({
+ *   queue: new RealFIFO(),
+ *   listerWatcher: new ListWatch(transport, Pod),
+ *   process: (deltas, isInInitialList) => {
+ *     processDeltas({ onAdd: use, onUpdate: use, onDelete: use }, store, deltas, isInInitialList);
+ *   },
+ * });
+ * await controller.run({ signal });
+ */
+export class CacheController<T extends object, I extends string = never> {
+  readonly #config: CacheControllerConfig<T, I>;
+  readonly #clock: Clock;
+  readonly #reflector: Reflector<T, I>;
+  readonly #what: string;
+  #started = false;
+
+  /** @throws CapstanError INVALID_ARGUMENT */
+  constructor(config: CacheControllerConfig<T, I>) {
+    const { queue, listerWatcher, process, processBatch, fullResyncPeriod = 0, shouldResync, ...rest } = config;
+    requireFunction('queue.pop', (queue as Partial<Queue<T>> | undefined)?.pop);
+    requireFunction('listerWatcher.watch', (listerWatcher as Partial<ListWatch<T, I>> | undefined)?.watch);
+    requireFunction('process', process);
+    if (processBatch !== undefined) requireFunction('processBatch', processBatch);
+    if (shouldResync !== undefined) requireFunction('shouldResync', shouldResync);
+    requireNumber('fullResyncPeriod', fullResyncPeriod);
+    this.#config = config;
+    this.#clock = config.clock ?? systemClock;
+    this.#reflector = new Reflector(listerWatcher, queue, { ...rest, resyncPeriod: fullResyncPeriod, shouldResync });
+    this.#what = `controller of ${listerWatcher.describe()}`;
+  }
+
+  /** The first list has been processed, as the queue says. */
+  hasSynced(): boolean {
+    return this.#config.queue.hasSynced();
+  }
+
+  /** The same as something to wait for. */
+  hasSyncedChecker(): DoneChecker {
+    return this.#config.queue.hasSyncedChecker();
+  }
+
+  /** The version of the last list, event or bookmark; what has been processed may lag behind it. "" before the first. */
+  lastSyncResourceVersion(): string {
+    return this.#reflector.lastSyncResourceVersion();
+  }
+
+  /**
+   * Runs until the signal fires; resolves when everything has ended. The queue is closed then, and what is left in it is
+   * not processed. Failures of the server never end it.
+   *
+   * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
+   */
+  async run(options: { signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#started) throw new CapstanError('ALREADY_STARTED', `the ${this.#what} runs once: make another one`);
+    this.#started = true;
+    const signal = options.signal ?? new AbortController().signal;
+    const processing = this.#processAll(signal);
+    try {
+      await this.#reflector.run({ signal });
+    } finally {
+      this.#config.queue.close();
+      await processing;
+    }
+  }
+
+  /** Never rejects. Ends with the signal, or when somebody has closed the queue. */
+  async #processAll(signal: AbortSignal): Promise<void> {
+    const slice = new TimeSlice(this.#clock);
+    for (;;) {
+      try {
+        await this.#pop(signal);
+      } catch (error) {
+        if (signal.aborted || isClosed(error)) return;
+        handleError(error, this.#what);
+      }
+      if (slice.over()) await slice.yield();
+    }
+  }
+
+  #pop(signal: AbortSignal): Promise<unknown> {
+    const { queue, process, processBatch } = this.#config;
+    if (processBatch !== undefined && 'popBatch' in queue) return queue.popBatch(processBatch, process, { signal });
+    return queue.pop(process, { signal });
+  }
+}
+
+export interface NewInformerOptions<T extends object, I extends string, X extends string>
+  extends Omit<ReflectorSettings<T>, 'decoder'> {
+  listerWatcher: ListWatch<T, I>;
+  /**
+   * Is told what happens to the store, in order, while the change is processed: a slow handler holds up the queue. What it
+   * throws or rejects with is reported and costs it this notification; its promises are not waited for.
+   */
+  handler?: ResourceEventHandler<T>;
+  /** How often the handler is told of everything again, in milliseconds. 0, the default, is never. */
+  resyncPeriod?: number;
+  /** The indices of the store beside `namespace`: functions or paths by index name. */
+  indexers?: Record<X, IndexSpec<T>>;
+  /** Changes each object before it is stored. One that throws is reported, and the object is stored as it came. */
+  transform?: TransformFunc<T>;
+  /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
+  queue?: 'real' | 'delta';
+}
+
+/**
+ * A store that follows the server, and the controller that makes it do so once it runs. For one handler; a
+ * {@link SharedIndexInformer} takes any number, and delays none for another.
+ *
+ * @returns the store, to be read only, and the controller
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const { store, controller } = newInformer({
+ *   listerWatcher: new ListWatch(transport, Pod),
+ *   handler: { onAdd: (pod) => queue.add(metaNamespaceKeyFunc(pod)) },
+ * });
+ * const running = controller.run({ signal });
+ * await waitForCacheSync({ signal }, controller);
+ * store.getByKey('default/web');
+ */
+export function newInformer<T extends object, I extends string = never, X extends string = never>(
+  options: NewInformerOptions<T, I, X>,
+): { store: Indexer<T, X | 'namespace'>; controller: CacheController<T, I> } {
+  const { listerWatcher, handler = {}, resyncPeriod, indexers, transform, queue = 'real', ...rest } = options;
+  requireHandler(handler);
+  if (transform !== undefined) requireFunction('options.transform', transform);
+  if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
+  const { expected } = listerWatcher;
+  const store = new CacheIndexer<T, X>(indexers ?? ({} as Record<X, IndexSpec<T>>), expected);
+  const transformer =
+    transform && intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
+  const told = isolated(handler);
+  const name = `queue of ${listerWatcher.describe()}`;
+  const fifo =
+    queue === 'delta'
+      ? new DeltaFIFO<T>({ name, transformer, knownObjects: store, emitDeltaTypeReplaced: true })
+      : new RealFIFO<T>({ name, transformer });
+  const into = (process: typeof processDeltas<T>): PopProcess<T> => {
+    return (deltas, isInInitialList) => {
+      try {
+        process(told, store, deltas, isInInitialList);
+      } finally {
+        if (fifo.len() === 0) store.settle();
+      }
+    };
+  };
+  const controller = new CacheController<T, I>({
+    ...rest,
+    listerWatcher,
+    // Objects stay bytes unless something of the user's changes them.
+    decoder: transform === undefined ? store.decoder(expected) : undefined,
+    queue: fifo,
+    fullResyncPeriod: resyncPeriod,
+    process: into(processDeltas),
+    processBatch: into(processDeltasInBatch),
+  });
+  return { store, controller };
+}
+
+/** The handler, never throwing: what comes after in the same list must be told too. */
+function isolated<T extends object>(handler: ResourceEventHandler<T>): DeltaHandler<T> {
+  const call = (tell: () => unknown): void => {
+    try {
+      const result = tell();
+      if (result instanceof Promise) result.catch((error) => handleError(error, 'informer handler'));
+    } catch (error) {
+      handleError(error, 'informer handler');
+    }
+  };
+  return {
+    onAdd: (object, isInInitialList) => call(() => handler.onAdd?.(object, isInInitialList)),
+    onUpdate: (old, now) => call(() => handler.onUpdate?.(old, now, new LazyChange(old, now))),
+    onDelete: (object) => call(() => handler.onDelete?.(object)),
+  };
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof CapstanError && error.code === 'FIFO_CLOSED';
+}

@@ -1,0 +1,261 @@
+/**
+ * One informer for each resource, shared by all who ask for it. client-go: informers/factory.go, and
+ * dynamic/dynamicinformer, as there is one type of informer here.
+ *
+ * Invariant: two calls that name the same objects (resource, namespace, selectors, metadata only or whole) get the same
+ * informer, so that these are listed, watched and stored once.
+ */
+import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { SharedIndexInformer } from './informer.ts';
+import type { SharedIndexInformerOptions } from './informer-options.ts';
+import type { KubeObject } from './keys.ts';
+import { ListWatch, type ListWatchOptions } from './list-watch.ts';
+import type { Lister } from './lister.ts';
+import type { IndexSpec, Resource } from './resource.ts';
+import type { Transport } from './transport.ts';
+import { SyncResult, waitFor } from './wait-for-sync.ts';
+
+/** What an informer is restricted to. Where `namespace` is left out, the factory's counts. */
+export type InformerSelection = Pick<
+  ListWatchOptions,
+  'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
+>;
+
+/** The options of the informers, for all of them, and those of a factory. */
+export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transform'> {
+  /** For all informers, in milliseconds; 0, the default, is never. */
+  resyncPeriod?: number;
+  /** Resync periods of single resources, in milliseconds. */
+  customResync?: ReadonlyMap<Resource<never, string>, number>;
+  /** One namespace, for all resources that have any; by default all. */
+  namespace?: string;
+  /** Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}. */
+  tweakListOptions?: ListWatchOptions['tweak'];
+  /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
+  idleTimeout?: number;
+  /** Changes the objects of all informers before they are stored; see {@link SharedIndexInformerOptions.transform}. */
+  transform?: (object: KubeObject) => KubeObject;
+  /** The informers' name in metrics. Informers of one resource with other selections get what tells them apart added to it. */
+  name?: string;
+}
+
+/** An informer, and a reader of its cache. */
+export interface GenericInformer<T extends object, I extends string> {
+  informer(): SharedIndexInformer<T, I>;
+  lister(): Lister<T>;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly informer: SharedIndexInformer<never, string>;
+}
+
+/**
+ * Informers that share one server, one set of options, one start and one end.
+ *
+ * @example
+ * const factory = newSharedInformerFactory(transport, { namespace: 'default' });
+ * const pods = factory.informerFor(Pod);
+ * pods.addEventHandler({ onAdd: (pod) => use(pod) });
+ * factory.start({ signal });
+ * const synced = await factory.waitForCacheSync({ signal: AbortSignal.timeout(30_000) });
+ * const failed = synced.asError();
+ * if (failed) throw failed;
+ * factory.lister(Pod).namespace('default').list({ labelSelector: 'app=web' });
+ * await factory.shutdown();
+ */
+export class SharedInformerFactory {
+  readonly #transport: Transport;
+  readonly #options: FactoryOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** What `shutdown` waits for: also those that were removed and have not ended. */
+  readonly #running = new Set<Promise<void>>();
+  #shuttingDown = false;
+
+  /** @throws CapstanError INVALID_ARGUMENT */
+  constructor(transport: Transport, options: FactoryOptions = {}) {
+    requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+    requireObject('options', options);
+    const { resyncPeriod, customResync, tweakListOptions, transform } = options;
+    if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
+    if (customResync !== undefined && !(customResync instanceof Map))
+      throw invalid('options.customResync', 'a Map of resources and milliseconds', customResync);
+    for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
+    if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
+    if (transform !== undefined) requireFunction('options.transform', transform);
+    this.#transport = transport;
+    this.#options = options;
+  }
+
+  /**
+   * The informer of a resource, made at the first call. A later definition of the same resource gets the same informer, with its
+   * indices added; the options of the first count. A new informer runs from the next `start` on.
+   *
+   * @throws CapstanError INVALID_ARGUMENT; INDEX_EXISTS for an index that is there under the same name and another function;
+   *   STOPPED after `shutdown`, where the informer would be new
+   */
+  informerFor<T extends object, I extends string = never>(
+    resource: Resource<T, I>,
+    selection: InformerSelection = {},
+  ): SharedIndexInformer<T, I> {
+    const { key, name, restricted } = this.#describe(resource, selection);
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      if (this.#shuttingDown) throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
+      const informer = this.#newInformer(resource, selection, restricted);
+      entry = { name, informer: informer as unknown as Entry['informer'] };
+      this.#entries.set(key, entry);
+    } else {
+      addMissingIndexers(name, entry.informer, resource.indexers as Record<string, IndexSpec<never>>);
+    }
+    return entry.informer as unknown as SharedIndexInformer<T, I>;
+  }
+
+  /** As {@link informerFor}, with the reader of its cache. client-go: ForResource. */
+  forResource<T extends object, I extends string = never>(
+    resource: Resource<T, I>,
+    selection: InformerSelection = {},
+  ): GenericInformer<T, I> {
+    const informer = this.informerFor(resource, selection);
+    return { informer: () => informer, lister: () => informer.lister() };
+  }
+
+  /** Reads the cache of a resource; asks for its informer, as {@link informerFor}. */
+  lister<T extends object, I extends string = never>(
+    resource: Resource<T, I>,
+    selection: InformerSelection = {},
+  ): Lister<T> {
+    return this.informerFor(resource, selection).lister();
+  }
+
+  /**
+   * Starts the informers that were not started yet; they run until the signal fires. To be called again after others were
+   * asked for. After `shutdown`: no effect.
+   */
+  start(options: { signal?: AbortSignal } = {}): void {
+    if (this.#shuttingDown) return;
+    for (const { name, informer } of this.#entries.values()) {
+      if (informer.hasStarted()) continue; // by an earlier call, or by whoever asked for it
+      const running: Promise<void> = informer
+        .run(options)
+        .catch((error) => handleError(error, `informer of ${name}`))
+        .finally(() => this.#running.delete(running));
+      this.#running.add(running);
+    }
+  }
+
+  /**
+   * Waits until the informers that were started have synced, or the signal fires; says which have and which have not. Never
+   * rejects. That handlers were told everything is another matter: see {@link Registration.hasSyncedChecker}.
+   */
+  async waitForCacheSync(options: { signal?: AbortSignal } = {}): Promise<SyncResult> {
+    const started = [...this.#entries.values()].filter(({ informer }) => informer.hasStarted());
+    await waitFor(options, '', ...started.map(({ informer }) => informer.hasSyncedChecker()));
+    const synced = new Map(started.map(({ name, informer }) => [name, informer.hasSynced()]));
+    return new SyncResult(synced, options.signal?.reason);
+  }
+
+  /**
+   * Stops the informer of a resource and forgets it: a later call of `informerFor` makes a new one. Resolves when it has ended;
+   * with false where there is none.
+   */
+  async remove<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): Promise<boolean> {
+    const { key } = this.#describe(resource, selection);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    this.#entries.delete(key);
+    await entry.informer.stop();
+    return true;
+  }
+
+  /**
+   * Stops all informers and resolves when they have ended; nothing starts any more. Legal at any time and any number of times.
+   * (client-go's waits for the informers without stopping them.)
+   */
+  async shutdown(): Promise<void> {
+    this.#shuttingDown = true;
+    await Promise.all([...this.#entries.values()].map(({ informer }) => informer.stop()));
+    await Promise.all(this.#running);
+  }
+
+  /** `await using factory = …` shuts it down at the end of the block, where the runtime has `Symbol.asyncDispose`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shutdown();
+  }
+
+  #newInformer<T extends object, I extends string>(
+    resource: Resource<T, I>,
+    selection: InformerSelection,
+    restricted: string,
+  ): SharedIndexInformer<T, I> {
+    const { namespace: _, tweakListOptions, idleTimeout, transform, customResync, name, ...options } = this.#options;
+    const listWatch = new ListWatch(this.#transport, resource, {
+      ...selection,
+      namespace: this.#namespaceOf(resource, selection),
+      tweak: tweakListOptions,
+      idleTimeout,
+    });
+    return new SharedIndexInformer(listWatch, {
+      ...options,
+      resyncPeriod: customResync?.get(resource as Resource<never, string>) ?? options.resyncPeriod,
+      transform: transform && ((object: T) => transform(object) as T),
+      name: name && `${name}${restricted}`,
+    });
+  }
+
+  #namespaceOf(resource: { namespaced: boolean }, selection: InformerSelection): string {
+    return selection.namespace ?? (resource.namespaced ? (this.#options.namespace ?? '') : '');
+  }
+
+  /** What tells an informer from all others: as a key, and in words. */
+  #describe<T, I extends string>(
+    resource: Resource<T, I>,
+    selection: InformerSelection,
+  ): { key: string; name: string; restricted: string } {
+    if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
+    requireObject('selection', selection);
+    const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selection;
+    const namespace = this.#namespaceOf(resource, selection);
+    const restricted = [
+      namespace === (this.#options.namespace ?? '') || !resource.namespaced
+        ? ''
+        : ` in ${namespace || 'all namespaces'}`,
+      labelSelector ? ` with labels ${labelSelector}` : '',
+      fieldSelector ? ` with fields ${fieldSelector}` : '',
+      metadataOnly ? ' by their metadata' : '',
+    ].join('');
+    const { plural, group, version } = resource;
+    const base = group === '' ? plural : `${plural}.${group}`;
+    const key = JSON.stringify([group, version, plural, namespace, labelSelector, fieldSelector, metadataOnly]);
+    return { key, name: `${base}/${version}${restricted}`, restricted };
+  }
+}
+
+/**
+ * A factory of informers. client-go: NewSharedInformerFactoryWithOptions.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function newSharedInformerFactory(transport: Transport, options: FactoryOptions = {}): SharedInformerFactory {
+  return new SharedInformerFactory(transport, options);
+}
+
+function addMissingIndexers(
+  name: string,
+  informer: SharedIndexInformer<never, string>,
+  wanted: Record<string, IndexSpec<never>>,
+): void {
+  const present: Record<string, IndexSpec<never>> = informer.getIndexer().getIndexers();
+  const missing: Record<string, IndexSpec<never>> = {};
+  for (const [index, spec] of Object.entries(wanted)) {
+    if (!Object.hasOwn(present, index)) missing[index] = spec;
+    else if (present[index] !== spec) {
+      throw new CapstanError(
+        'INDEX_EXISTS',
+        `the informer of ${name} has an index "${index}" with another function: share one defineResource, or name the index anew`,
+      );
+    }
+  }
+  if (Object.keys(missing).length > 0) informer.addIndexers(missing);
+}

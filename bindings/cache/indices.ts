@@ -1,0 +1,126 @@
+/**
+ * The indices of a store: what an object is listed under, by index. The values of an object are computed before anything is
+ * touched; a change that finds no memory leaves every index as it was.
+ */
+import type { CacheCore } from '../cache-core.ts';
+import { CapstanError, invalid, show } from '../errors.ts';
+import { IndexMap } from '../index-map.ts';
+import { pathIndexFunc } from './json-path.ts';
+import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
+
+/** The values of an object under an index. One, as nearly all have, stands without an array. */
+export type Values = string | readonly string[];
+
+export interface Index<T> {
+  readonly spec: IndexSpec<T>;
+  readonly valuesOf: (object: T) => Values;
+  readonly map: IndexMap;
+}
+
+export class Indices<T extends object> {
+  readonly #core: CacheCore;
+  readonly #inWasm: boolean;
+  readonly #failed: (name: string, error: unknown) => readonly string[];
+  readonly #byName = new Map<string, Index<T>>();
+  /** In the order in which they were added. */
+  readonly each: Index<T>[] = [];
+
+  /** @param failed gives the values in place of an index function that threw, or throws */
+  constructor(core: CacheCore, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
+    this.#core = core;
+    this.#inWasm = inWasm;
+    this.#failed = failed;
+  }
+
+  /** In the order of `each`. */
+  valuesOf(object: T): Values[] {
+    const all: Values[] = [];
+    for (const index of this.each) all.push(index.valuesOf(object));
+    return all;
+  }
+
+  /**
+   * Lists a slot under these values; `undefined` leaves an index as it is.
+   *
+   * @param before the slot's values so far, asked for only when the memory ended at an index: those before it get back what they had,
+   *   which needs no more room than there was
+   */
+  set(slot: number, values: readonly (Values | undefined)[], before: () => readonly Values[]): void {
+    const { each } = this;
+    let done = 0;
+    try {
+      for (; done < each.length; done++) {
+        const of = values[done];
+        if (of !== undefined) setValues((each[done] as Index<T>).map, slot, of);
+      }
+    } catch (error) {
+      const old = before();
+      for (let i = 0; i < done; i++) setValues((each[i] as Index<T>).map, slot, old[i] ?? []);
+      throw error;
+    }
+  }
+
+  clear(slot: number): void {
+    for (const { map } of this.each) map.clear(slot);
+  }
+
+  /** Adds indices over the objects that are there; throws INDEX_EXISTS before it adds any. */
+  add(more: Record<string, IndexSpec<T>>, objects: () => Iterable<readonly [number, T]>): void {
+    const added = Object.entries(more).map(([name, spec]) => {
+      requireIndexSpec(name, spec);
+      if (this.#byName.has(name)) throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
+      const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
+      const values: [number, Values][] = [];
+      for (const [slot, object] of objects()) values.push([slot, valuesOf(object)]);
+      return { name, spec, valuesOf, values };
+    });
+    for (const { name, spec, valuesOf, values } of added) {
+      const map = new IndexMap(this.#core, this.#inWasm);
+      for (const [slot, of] of values) setValues(map, slot, of);
+      const index = { spec, valuesOf, map };
+      this.#byName.set(name, index);
+      this.each.push(index);
+    }
+  }
+
+  find(name: string): Index<T> | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Throws UNKNOWN_INDEX. */
+  get(name: string): Index<T> {
+    const index = this.#byName.get(name);
+    if (index !== undefined) return index;
+    const names = [...this.#byName.keys()].map(show).join(', ');
+    throw new CapstanError(
+      'UNKNOWN_INDEX',
+      `there is no index ${show(name)}; there ${names === '' ? 'are none' : `is ${names}`}`,
+    );
+  }
+
+  specs(): Record<string, IndexSpec<T>> {
+    return Object.fromEntries([...this.#byName].map(([name, { spec }]) => [name, spec]));
+  }
+
+  #checked(name: string, indexFunc: IndexFunc<T>): (object: T) => Values {
+    return (object) => {
+      try {
+        const values: unknown = indexFunc(object);
+        if (Array.isArray(values)) {
+          const first: unknown = values.length === 1 ? values[0] : undefined;
+          if (typeof first === 'string') return first;
+          const list: unknown[] = Array.from(values); // holes become undefined
+          if (list.every((value) => typeof value === 'string')) return list;
+        }
+        throw invalid(`indexers.${name}`, 'a function that returns an array of strings', values);
+      } catch (error) {
+        return this.#failed(name, error);
+      }
+    };
+  }
+}
+
+function setValues(map: IndexMap, slot: number, values: Values): void {
+  if (typeof values === 'string') map.setOne(slot, values);
+  else map.set(slot, values);
+}

@@ -1,0 +1,160 @@
+/**
+ * The frames of one watch on their way out, and the faults that were injected into it. Without faults a frame's bytes
+ * pass as they are. With them: what was sent is counted, so that each fault acts at its place and once; and after a
+ * fault that ended or silenced the stream nothing of the watch goes out any more.
+ */
+import type { StreamFault } from './faults.ts';
+import { isObject, type JsonObject, objectAt, without } from './json.ts';
+import type { Output } from './output.ts';
+import { genericStatus } from './status.ts';
+
+export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+export interface SentFrame {
+  readonly type: FrameType;
+  readonly bytes: Buffer;
+  /** What the event is about; undefined for a bookmark and an error. */
+  readonly key?: string;
+  /** The bookmark that ends the initial events. */
+  readonly endsInitial?: boolean;
+}
+
+export const frameBytes = (type: FrameType, json: string): Buffer =>
+  Buffer.from(`{"type":"${type}","object":${json}}\n`);
+
+type At<K extends StreamFault['do']> = Extract<StreamFault, { do: K }>;
+type PlacedFault = At<'insert'> | At<'error'> | At<'end' | 'hang'>;
+
+const isPlaced = (fault: StreamFault): fault is PlacedFault =>
+  fault.do === 'insert' || fault.do === 'error' || fault.do === 'end' || fault.do === 'hang';
+
+export class EventStream {
+  readonly #output: Output;
+  readonly #faults: readonly StreamFault[];
+  readonly #omitted: ReadonlySet<string>;
+  /** What is to happen at some place, each until it has happened. */
+  readonly #placed: Set<PlacedFault>;
+  #sent = 0;
+  #over = false;
+  /** Waits for an event of another object, with which it changes places. */
+  #held: SentFrame | undefined;
+  #swaps: boolean;
+
+  constructor(output: Output, faults: readonly StreamFault[]) {
+    this.#output = output;
+    this.#faults = faults;
+    this.#omitted = new Set(faults.filter((fault) => fault.do === 'omit').map((fault) => fault.what));
+    this.#placed = new Set(faults.filter(isPlaced));
+    this.#swaps = faults.some((fault) => fault.do === 'swap');
+  }
+
+  /** The headers are out. */
+  begin(): void {
+    this.#reached();
+  }
+
+  /** false: the socket is full. */
+  send(frame: SentFrame): boolean {
+    if (this.#faults.length === 0) return this.#output.write(frame.bytes);
+    if (!this.#swaps || frame.key === undefined) {
+      this.#release();
+      return this.#pass(frame);
+    }
+    const held = this.#held;
+    this.#held = undefined;
+    if (held === undefined) {
+      this.#held = frame;
+      return true;
+    }
+    if (held.key === frame.key) {
+      this.#held = frame;
+      return this.#pass(held);
+    }
+    this.#swaps = false;
+    this.#pass(frame);
+    return this.#pass(held);
+  }
+
+  end(): void {
+    this.#release();
+    if (this.#over) return;
+    this.#over = true;
+    this.#output.end();
+  }
+
+  #release(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) this.#pass(held);
+  }
+
+  #pass(frame: SentFrame): boolean {
+    if (this.#over || this.#leavesOut(frame)) return true;
+    const bytes = this.#altered(frame);
+    for (const fault of this.#placed) {
+      if ((fault.do !== 'end' && fault.do !== 'hang') || this.#sent !== (fault.afterEvents ?? 0)) continue;
+      if (fault.frameBytes === undefined) continue;
+      this.#output.write(bytes.subarray(0, fault.frameBytes));
+      this.#stop(fault.do);
+      return true;
+    }
+    const room = this.#output.write(bytes);
+    this.#sent++;
+    this.#reached();
+    return room;
+  }
+
+  #leavesOut({ type, endsInitial = false }: SentFrame): boolean {
+    if (type !== 'BOOKMARK') return false;
+    return this.#omitted.has(endsInitial ? 'initial-events-end' : 'bookmarks');
+  }
+
+  #altered({ type, bytes }: SentFrame): Buffer {
+    const versioned =
+      this.#omitted.has('version') && type !== 'ERROR' ? frameBytes(type, withoutVersion(objectOf(bytes))) : bytes;
+    return this.#omitted.has('newline') ? versioned.subarray(0, -1) : versioned;
+  }
+
+  /** What stands at this place happens, in the order in which it was injected. */
+  #reached(): void {
+    for (const fault of this.#placed) {
+      if (this.#over) return;
+      if ((fault.afterEvents ?? 0) !== this.#sent) continue;
+      if ((fault.do === 'end' || fault.do === 'hang') && fault.frameBytes !== undefined) continue;
+      this.#placed.delete(fault);
+      if (fault.do === 'insert') this.#output.write(Buffer.from(fault.bytes));
+      else if (fault.do === 'error') this.#fail(fault);
+      else this.#stop(fault.do);
+    }
+  }
+
+  #fail({ status, reason, retryAfter }: At<'error'>): void {
+    const seconds = retryAfter === undefined ? undefined : Math.ceil(retryAfter / 1000);
+    const { body } = genericStatus(status, reason, seconds);
+    this.#output.write(frameBytes('ERROR', JSON.stringify(body)));
+    this.#stop('end');
+  }
+
+  #stop(how: 'end' | 'hang'): void {
+    this.#over = true;
+    if (how === 'end') this.#output.end();
+  }
+}
+
+function objectOf(frame: Buffer): JsonObject {
+  const { object } = JSON.parse(frame.toString()) as { object: JsonObject };
+  return object;
+}
+
+/** The object as a broken aggregated API server sends it. */
+export function withoutVersion(object: JsonObject): string {
+  const metadata = without(objectAt(object, 'metadata'), 'resourceVersion');
+  const items = Array.isArray(object.items) ? object.items : undefined;
+  return JSON.stringify({
+    ...object,
+    metadata,
+    ...(items === undefined
+      ? {}
+      : { items: items.map((item) => (isObject(item) ? JSON.parse(withoutVersion(item)) : item)) }),
+  });
+}

@@ -1,0 +1,49 @@
+/**
+ * Waiting for a version that does not exist yet. The real server's watch cache may lag behind etcd, so a request for a
+ * version above the present one waits a while for it, and is a 504 only then. apiserver: storage/cacher/watch_cache.go,
+ * waitUntilFreshAndBlock and its blockTimeout.
+ */
+import type { Clock } from '../clock.ts';
+import type { Output } from './output.ts';
+import type { Versions } from './registry/store.ts';
+import { TooLargeVersion } from './status.ts';
+
+export class Freshness {
+  readonly #versions: Versions;
+  readonly #clock: Clock;
+  readonly #waitMs: number;
+
+  constructor(versions: Versions, clock: Clock, waitMs: number) {
+    this.#versions = versions;
+    this.#clock = clock;
+    this.#waitMs = waitMs;
+  }
+
+  /** The answer, tried once more when it asked for a version that was not there; the second failure counts. */
+  async answer<T>(output: Output, run: () => T): Promise<T> {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof TooLargeVersion)) throw error;
+      await this.reach(error.asked, output);
+      return run();
+    }
+  }
+
+  /** Resolves when the version is there, when the time is over, or when nobody waits for the answer any more. */
+  reach(version: number, output: Output): Promise<void> {
+    if (this.#versions.current >= version || this.#waitMs === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        forget();
+        this.#clock.clearTimer(timer);
+        resolve();
+      };
+      const timer = this.#clock.setTimer(end, this.#waitMs);
+      const forget = this.#versions.onNext((current) => {
+        if (current >= version) end();
+      });
+      output.onClose(end);
+    });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The parameters of lists and watches that depend on each other: what may be combined is apimachinery's rule
+ * (pkg/apis/meta/internalversion: validation, defaults), with its order of errors and its words.
+ */
+import { type FieldError, fieldForbidden, fieldNotSupported, invalidOptions } from './status.ts';
+
+const MATCH = 'resourceVersionMatch';
+const NEWER = 'NotOlderThan';
+const CONTINUED = 'resourceVersionMatch is forbidden when continue is provided';
+
+/** Throws a 422 for a list whose parameters contradict each other. */
+export function checkListOptions(query: URLSearchParams): void {
+  const match = query.get(MATCH) ?? '';
+  const version = query.get('resourceVersion') ?? '';
+  const errors: FieldError[] = [];
+  if (match !== '') {
+    if (version === '')
+      errors.push(fieldForbidden(MATCH, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+    if (query.get('continue')) errors.push(fieldForbidden(MATCH, CONTINUED));
+    if (match !== 'Exact' && match !== NEWER) errors.push(fieldNotSupported(MATCH, match, ['Exact', NEWER, '']));
+    if (match === 'Exact' && version === '0')
+      errors.push(fieldForbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  }
+  if (query.has('sendInitialEvents'))
+    errors.push(fieldForbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  if (errors.length > 0) throw invalidOptions('ListOptions', errors);
+}
+
+/**
+ * Whether a watch begins with what is there; throws a 422 for parameters that contradict each other. A watch from no
+ * version, or from 0, that says nothing is taken for one that asks for its initial events, with their end bookmark.
+ */
+export function wantsInitialEvents(query: URLSearchParams): boolean {
+  const asked = query.has('sendInitialEvents');
+  const given = query.get(MATCH) ?? '';
+  const version = query.get('resourceVersion') ?? '';
+  const legacy = !asked && given === '' && (version === '' || version === '0');
+  const match = legacy ? NEWER : given;
+  const errors: FieldError[] = [];
+  if (asked && match !== NEWER)
+    errors.push(fieldForbidden(MATCH, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  if (match !== '') {
+    if (!asked && !legacy)
+      errors.push(
+        fieldForbidden(MATCH, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
+      );
+    if (match !== NEWER) errors.push(fieldNotSupported(MATCH, match, [NEWER]));
+    if (query.get('continue')) errors.push(fieldForbidden(MATCH, CONTINUED));
+  }
+  if (errors.length > 0) throw invalidOptions('ListOptions', errors);
+  return legacy || (asked && isTrue(query.get('sendInitialEvents')));
+}
+
+/** apimachinery: Convert_Slice_string_To_bool: anything but these is true, an empty value too. */
+export function isTrue(value: string | null): boolean {
+  return value !== null && value.toLowerCase() !== 'false' && value !== '0';
+}

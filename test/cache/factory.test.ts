@@ -1,0 +1,302 @@
+/** Informers that are shared: one a resource, one start, one end. */
+import {
+  defineResource,
+  type KubeObject,
+  newSharedInformerFactory,
+  type SharedInformerFactory,
+  type TransportRequest,
+} from 'capstan/cache';
+import { afterEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../bindings/clock.ts';
+import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
+import { reports, setUp as setUpInformer } from './told.ts';
+
+const reported = reports();
+const Nodes = defineResource<KubeObject>()({
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+});
+const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+
+let factory: SharedInformerFactory | undefined;
+afterEach(() => factory?.shutdown());
+
+function setUp(options: Parameters<typeof newSharedInformerFactory>[1] = {}) {
+  const clock = new FakeClock();
+  const server = new LiveServer();
+  const made = newSharedInformerFactory(server, { clock, random: () => 0, watchList: false, ...options });
+  factory = made;
+  return { clock, server, factory: made };
+}
+
+const pathOf = ({ path, query }: TransportRequest): string => `${query?.watch ? 'watch' : 'list'} ${path}`;
+
+describe('a factory', () => {
+  test('has one informer for each resource, whoever asks', async () => {
+    const { clock, server, factory } = setUp();
+    const first = factory.informerFor(ConfigMaps);
+    expect(factory.informerFor(ConfigMaps)).toBe(first);
+    expect(factory.forResource(ConfigMaps).informer()).toBe(first);
+    expect(factory.informerFor({ ...ConfigMaps })).toBe(first);
+    factory.start();
+    await clock.settle();
+    expect(server.requests.map(pathOf)).toEqual(['list /api/v1/configmaps', 'watch /api/v1/configmaps']);
+  });
+
+  test('has another one for another namespace, selector or form of the same resource', () => {
+    const { factory } = setUp({ namespace: 'a' });
+    const selections = [
+      {},
+      { namespace: 'b' },
+      { namespace: '' },
+      { labelSelector: 'x' },
+      { fieldSelector: 'metadata.name=x' },
+      { metadataOnly: true },
+    ];
+    const informers = selections.map((selection) => factory.informerFor(ConfigMaps, selection));
+    expect(new Set(informers).size).toBe(selections.length);
+    expect(factory.informerFor(ConfigMaps, { namespace: 'a' })).toBe(informers[0]);
+  });
+
+  test('adds the indices of a second definition to the informer of the first, also while it runs', async () => {
+    const { clock, server, factory } = setUp();
+    server.put('a', { data: { v: 'x' } });
+    factory.informerFor(ConfigMaps);
+    factory.start();
+    await clock.settle();
+    const Named = { ...ConfigMaps, indexers: { byName: 'metadata.name', byValue: 'data.v' } };
+    const informer = factory.informerFor<ConfigMap, 'byName' | 'byValue'>(Named);
+    expect(informer.getIndexer().byIndex('byName', 'a')).toHaveLength(1);
+    expect(informer.getIndexer().indexKeys('byValue', 'x')).toEqual(['default/a']);
+    const Other = { ...ConfigMaps, indexers: { byValue: 'data.w' } };
+    expect(() => factory.informerFor(Other)).toThrow(expect.objectContaining({ code: 'INDEX_EXISTS' }));
+  });
+
+  test('looks at its namespace, for resources that have any', async () => {
+    const { clock, server, factory } = setUp({ namespace: 'kube-system' });
+    factory.informerFor(ConfigMaps);
+    factory.informerFor(Nodes);
+    factory.start();
+    await clock.settle();
+    expect(server.requests.map(pathOf).slice(0, 2)).toEqual([
+      'list /api/v1/namespaces/kube-system/configmaps',
+      'list /api/v1/nodes',
+    ]);
+  });
+
+  test('starts what was not started yet, each time it is told to', async () => {
+    const { clock, server, factory } = setUp();
+    factory.start();
+    const informer = factory.informerFor(ConfigMaps);
+    await clock.settle();
+    expect(informer.hasStarted()).toBe(false);
+    factory.start();
+    factory.start();
+    await clock.settle();
+    expect([informer.hasSynced(), server.requests.length]).toEqual([true, 2]);
+    factory.informerFor(ConfigMaps, { namespace: 'a' });
+    factory.start();
+    await clock.settle();
+    expect(server.requests).toHaveLength(4);
+    expect(reported).toEqual([]);
+  });
+
+  test('leaves alone an informer that somebody has started himself', async () => {
+    const { clock, server, factory } = setUp();
+    const informer = factory.informerFor(ConfigMaps);
+    void informer.run();
+    factory.start();
+    await clock.settle();
+    expect(server.requests).toHaveLength(2);
+    expect(reported).toEqual([]);
+    await factory.shutdown();
+    expect(informer.isStopped()).toBe(true);
+  });
+
+  test('names what has not synced, with the reason of the signal', async () => {
+    const { clock, server, factory } = setUp();
+    server.intercept = (request) => (request.path.endsWith('nodes') ? new Promise(() => undefined) : undefined);
+    factory.informerFor(ConfigMaps);
+    factory.informerFor(Nodes);
+    factory.informerFor(
+      { ...ConfigMaps, group: 'example.com', plural: 'things' },
+      { namespace: 'a', labelSelector: 'b' },
+    );
+    expect((await factory.waitForCacheSync()).asError()).toBeUndefined(); // nothing was started
+    factory.start();
+    factory.informerFor(ConfigMaps, { namespace: 'not started' });
+    const stop = new AbortController();
+    const waiting = factory.waitForCacheSync({ signal: stop.signal });
+    await clock.settle();
+    const cause = new Error('too slow');
+    stop.abort(cause);
+    const result = await waiting;
+    expect(Object.fromEntries(result.synced)).toEqual({
+      'configmaps/v1': true,
+      'nodes/v1': false,
+      'things.example.com/v1 in a with labels b': true,
+    });
+    expect(result.asError()).toMatchObject({ code: 'CACHE_SYNC_TIMEOUT', cause });
+    expect(result.asError()?.message).toBe('failed to sync all caches, these have not synced: nodes/v1 (too slow)');
+    expect(reported).toEqual([]);
+  });
+
+  test('ends all its informers at shutdown, waits for them, and starts none after it', async () => {
+    const { clock, server, factory } = setUp();
+    const informer = factory.informerFor(ConfigMaps);
+    factory.start();
+    const late = factory.informerFor(Nodes, { labelSelector: 'late' });
+    await clock.settle();
+    await Promise.all([factory.shutdown(), factory.shutdown()]);
+    expect([informer.isStopped(), clock.timers()]).toEqual([true, 0]);
+    const requests = server.requests.length;
+    factory.start();
+    await clock.settle();
+    expect([late.hasStarted(), late.isStopped(), server.requests.length]).toEqual([false, true, requests]);
+    expect(factory.informerFor(ConfigMaps)).toBe(informer);
+    expect(() => factory.informerFor(ConfigMaps, { namespace: 'new' })).toThrow(
+      expect.objectContaining({ code: 'STOPPED' }),
+    );
+  });
+
+  test('waits at shutdown also for informers that were removed', async () => {
+    const { clock, factory } = setUp();
+    const informer = factory.informerFor(ConfigMaps);
+    factory.start();
+    await clock.settle();
+    const removed = factory.remove(ConfigMaps);
+    expect(informer.isStopped()).toBe(false);
+    await factory.shutdown();
+    expect(informer.isStopped()).toBe(true);
+    await removed;
+  });
+
+  test('waits at shutdown for informers that its signal has ended', async () => {
+    const { clock, factory } = setUp();
+    const informer = factory.informerFor(ConfigMaps);
+    const stop = new AbortController();
+    factory.start({ signal: stop.signal });
+    await clock.settle();
+    stop.abort();
+    await factory.shutdown();
+    expect(informer.isStopped()).toBe(true);
+  });
+
+  test('forgets an informer that is removed, and makes a new one when it is asked for again', async () => {
+    const { clock, server, factory } = setUp();
+    const first = factory.informerFor(ConfigMaps);
+    factory.start();
+    await clock.settle();
+    expect(await factory.remove(ConfigMaps)).toBe(true);
+    expect(await factory.remove(ConfigMaps)).toBe(false);
+    expect([first.isStopped(), server.watches.size]).toEqual([true, 1]);
+    const second = factory.informerFor(ConfigMaps);
+    expect(second).not.toBe(first);
+    factory.start();
+    await clock.settle();
+    expect(second.hasSynced()).toBe(true);
+  });
+
+  test('lets its user change the query of every request', async () => {
+    const { clock, server, factory } = setUp({
+      tweakListOptions: (query) => {
+        query.labelSelector = 'app=web';
+      },
+    });
+    factory.informerFor(ConfigMaps);
+    factory.start();
+    await clock.settle();
+    expect(server.requests.map(({ query }) => query?.labelSelector)).toEqual(['app=web', 'app=web']);
+  });
+
+  test('gives all informers its transform, and its resync period unless a resource has its own', async () => {
+    const { clock, server, factory } = setUp({
+      resyncPeriod: 5_000,
+      customResync: new Map([[Nodes, 2_000]]),
+      transform: (object) => ({ ...object, metadata: { ...object.metadata, resourceVersion: 'cut' } }),
+    });
+    server.put('a');
+    const counts = { configmaps: 0, nodes: 0 };
+    const maps = factory.informerFor(ConfigMaps);
+    maps.addEventHandler({ onUpdate: () => void counts.configmaps++ });
+    const nodes = factory.informerFor(Nodes);
+    nodes.addEventHandler({ onUpdate: () => void counts.nodes++ });
+    server.intercept = (request) => {
+      if (!request.path.endsWith('nodes') || request.query?.watch) return undefined;
+      const list = {
+        kind: 'NodeList',
+        apiVersion: 'v1',
+        metadata: { resourceVersion: '1' },
+        items: [{ metadata: { name: 'n' } }],
+      };
+      const body = (async function* () {
+        yield new TextEncoder().encode(JSON.stringify(list));
+      })();
+      return { status: 200, headers: new Headers(), body };
+    };
+    factory.start();
+    await clock.run(10_100);
+    expect(counts).toEqual({ configmaps: 2, nodes: 5 });
+    expect(maps.getIndexer().getByKey('default/a')?.metadata.resourceVersion).toBe('cut');
+  });
+
+  test('stops at the end of a block that uses it', async () => {
+    const { clock, factory } = setUp();
+    const informer = factory.informerFor(ConfigMaps);
+    {
+      await using used = factory;
+      used.start();
+      await clock.settle();
+    }
+    expect(informer.isStopped()).toBe(true);
+  });
+
+  test('refuses what makes no sense', () => {
+    const server = new LiveServer();
+    expect(() => newSharedInformerFactory({} as LiveServer)).toThrow(invalid);
+    expect(() => newSharedInformerFactory(server, { resyncPeriod: Number.NaN })).toThrow(invalid);
+    expect(() => newSharedInformerFactory(server, { customResync: {} as never })).toThrow(invalid);
+    expect(() => newSharedInformerFactory(server, { customResync: new Map([[Nodes, Number.NaN]]) })).toThrow(invalid);
+    const { factory } = setUp();
+    expect(() => factory.informerFor(undefined as never)).toThrow(invalid);
+    expect(() => factory.informerFor(Nodes, { namespace: 'a' })).toThrow(invalid);
+  });
+});
+
+describe('a lister', () => {
+  async function filled() {
+    const { clock, server, informer } = setUpInformer();
+    server.put('a', { labels: { app: 'web', tier: 'front' } });
+    server.put('b', { labels: { app: 'web', tier: 'back' } });
+    server.put('c');
+    void informer.run();
+    await clock.settle();
+    return informer;
+  }
+  const names = (objects: ConfigMap[]): string[] => objects.map(({ metadata }) => metadata.name).sort();
+
+  test('selects by labels: some, all, none', async () => {
+    const lister = (await filled()).lister();
+    expect(names(lister.list())).toEqual(['a', 'b', 'c']);
+    expect(names(lister.list({ labelSelector: 'app=web' }))).toEqual(['a', 'b']);
+    expect(names(lister.list({ labelSelector: 'tier in (back)' }))).toEqual(['b']);
+    expect(names(lister.list({ labelSelector: '!app' }))).toEqual(['c']);
+    expect(names(lister.list({ labelSelector: { matchLabels: { app: 'api' } } }))).toEqual([]);
+    expect(() => lister.list({ labelSelector: '=' })).toThrow(invalid);
+  });
+
+  test('reads one namespace, and one object of it', async () => {
+    const informer = await filled();
+    const lister = informer.lister();
+    expect(names(lister.namespace('default').list({ labelSelector: 'app' }))).toEqual(['a', 'b']);
+    expect(names(lister.namespace('other').list())).toEqual([]);
+    expect(names(lister.namespace('').list())).toEqual(['a', 'b', 'c']);
+    expect(lister.namespace('default').get('a')).toBe(informer.getIndexer().getByKey('default/a'));
+    expect(lister.namespace('other').get('a')).toBeUndefined();
+    expect(lister.get('default/a')?.metadata.name).toBe('a');
+    expect(lister.get('a')).toBeUndefined();
+  });
+});

@@ -1,0 +1,56 @@
+/** Exchanges about the form of an answer: metadata alone, in what version, of one object or of many; compression. */
+import type { Exchange } from './exchange.ts';
+import { configMaps, leases, widgets } from './resources.ts';
+
+const as = (what: string, version = 'v1'): string => `application/json;as=${what};g=meta.k8s.io;v=${version}`;
+const ONE = 'PartialObjectMetadata';
+const MANY = 'PartialObjectMetadataList';
+
+export const negotiation: Exchange[] = [
+  ...[configMaps, leases, widgets].map(
+    (type): Exchange => ({
+      name: `metadata alone of ${type.plural} comes in the version and the form that fit, and is refused in others`,
+      async run(api) {
+        const things = api.of(type);
+        await things.create(things.object('one', { metadata: { labels: { app: 'a' } } }));
+        const one = `${things.path}/one`;
+        for (const accept of [as(ONE, 'v1beta1'), `${as(ONE, 'v2')},${as(ONE)}`, 'text/html,application/json;q=0.5'])
+          await api.call('GET', one, { accept });
+        await api.call('GET', things.path, { accept: as(MANY, 'v1beta1') });
+        // The first range that the server knows decides, also where it cannot be had.
+        for (const accept of [as(ONE), `${as(ONE)},application/json`]) await api.call('GET', things.path, { accept });
+        for (const accept of [as(MANY), `${as(MANY)},application/json`]) await api.call('GET', one, { accept });
+        for (const accept of [as('Bar'), as('Foo', 'v7')]) {
+          await api.call('GET', one, { accept: `${accept},application/json` });
+        }
+      },
+    }),
+  ),
+  {
+    name: 'a watch that asks for metadata in the form of a list begins, and ends with its first event',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        await things.create(things.object('one'));
+        await things.list();
+        await (await api.watch(things.path, {}, as(ONE))).take(1);
+        await (await api.watch(things.path, {}, as(MANY))).end();
+      }
+    },
+  },
+  {
+    name: 'answers above 128 KiB are compressed for those who say gzip, and no others',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        await things.create(things.object('small'));
+        for (const encoding of ['gzip', 'identity']) await api.call('GET', things.path, { encoding });
+        for (const name of ['a', 'b']) await things.create(things.object(name, { data: { a: 'x'.repeat(80_000) } }));
+        for (const encoding of ['gzip', 'deflate, gzip', 'gzip;q=1', 'GZIP', 'br, *', 'identity'])
+          await api.call('GET', things.path, { encoding });
+        await things.create(things.object('big', { data: { a: 'x'.repeat(200_000) } }));
+        await api.call('GET', `${things.path}/big`, { encoding: 'gzip' });
+      }
+    },
+  },
+];
