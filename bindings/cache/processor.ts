@@ -70,6 +70,3 @@ export class SharedProcessor<T extends object> {
     this.#listeners.clear();
   }
 }
-
-/** The types of what is added stand in handler.ts. */
-export type { DoneChecker, Registration, ResourceEventHandler } from './handler.ts';
