@@ -8,6 +8,7 @@ export const alias = [
   { find: /^capstan$/, replacement: at('./bindings/index.ts') },
   { find: /^capstan\/(workqueue|cache|controller|client-node|testing)$/, replacement: at('./bindings/$1/index.ts') },
   { find: '#core-module', replacement: at('./bindings/core-module.ts') },
+  { find: '#cache-module', replacement: at('./bindings/cache-module.ts') },
 ];
 
 export default defineConfig({

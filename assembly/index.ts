@@ -1,4 +1,5 @@
-// The ABI: exports only, grouped by structure. The host's side of it is bindings/core.ts.
+// The ABI of the queues: exports only, grouped by structure. The host's side of it is bindings/core-exports.ts. Caches have a module of
+// their own (cache.ts), so that whoever wants a queue does not load a JSON scanner.
 //
 // A handle is an address (never 0) and comes first; slots are dense numbers from 0. Only integers, f64 and, into the key
 // tables, strings as externref cross. Calls that may need memory answer NO_MEMORY (-2) or 0 and have changed nothing then.
@@ -12,7 +13,6 @@ export function abortTrap(): void {
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export {
   keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed,
-  keysFindBytes, keysInternBytes, keysFindObject, keysInternObject, keysText, keysTextUnits, keysTextWide,
 } from "./keys";
 export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
@@ -27,19 +27,3 @@ export {
   slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsBusy,
   slotAdded, slotStarted,
 } from "./slots";
-export {
-  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut, indexPutSlot, indexList, indexSet, indexSetCount,
-} from "./indices";
-export {
-  arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
-} from "./arena";
-export { arenaCheck } from "./arena-check";
-export { jsonDepth } from "./json";
-export { scanKeepManaged } from "./scan";
-export { shapeAt } from "./shapes";
-export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
-export { scanReport } from "./report";
-export {
-  objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectPut, objectTake, objectChanges,
-  objectsLive, objectsTotal, objectSlot, scannedSlot,
-} from "./objects";

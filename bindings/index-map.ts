@@ -5,26 +5,28 @@
  * A change is one call into the core where an object has one value, which nearly all have: the core hashes the value and sees
  * whether the object has it already. Three calls and one more per value otherwise.
  */
-import { type Core, NO_MEMORY, NOTHING, SLOT_FLAG } from './core.ts';
+import type { CacheCore } from './cache-core.ts';
 import { CapstanError } from './errors.ts';
-import { hashesInWasm, type KeyTable, keyTable } from './keys.ts';
+import { NO_MEMORY, NOTHING, SLOT_FLAG } from './instance.ts';
+import { hashesInWasm } from './key-mode.ts';
+import { type TextTable, textTable } from './text-table.ts';
 
 const NO_SLOTS = new Uint32Array(0);
 
 export class IndexMap {
-  readonly #core: Core;
+  readonly #core: CacheCore;
   readonly #handle: number;
-  readonly #keys: KeyTable<string>;
+  readonly #keys: TextTable;
   readonly #inWasm: boolean; // who hashes the values
   readonly #texts: (string | undefined)[] = []; // value by value slot
 
   /** @param inWasm the core hashes the values; always so where some come out of bytes */
-  constructor(core: Core, inWasm = hashesInWasm(core)) {
+  constructor(core: CacheCore, inWasm = hashesInWasm(core)) {
     this.#core = core;
     this.#handle = core.x.indexNew();
     if (this.#handle === 0) throw core.outOfMemory();
     this.#inWasm = inWasm;
-    this.#keys = keyTable<string>(core, core.x.indexValues(this.#handle), undefined, inWasm);
+    this.#keys = textTable(core, core.x.indexValues(this.#handle), inWasm);
   }
 
   /** Lists an object under these values and no others; a value named twice counts once. On an error nothing has changed. */

@@ -1,12 +1,12 @@
 /**
  * The text of a key that the core holds. Tables whose keys came out of bytes have it nowhere else.
  */
-import type { Core } from './core.ts';
+import type { CacheCore } from './cache-core.ts';
 
 const PART = 8_192; // units in one call: all of a long key at once would not fit the stack
 
 /** The key of a live slot, unit for unit: lone surrogates too, which is why no TextDecoder reads it. */
-export function keyText(core: Core, table: number, slot: number): string {
+export function keyText(core: CacheCore, table: number, slot: number): string {
   const { x } = core;
   const at = x.keysText(table, slot) >>> 0;
   const units = x.keysTextUnits(table, slot);

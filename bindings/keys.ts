@@ -3,17 +3,19 @@
  * merge, a slot is its key's until it is forgotten):
  *
  * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the keys;
- * - JS: a Map interns them and the core sees slots only. The default where the engine has no string functions (a hash costs
- *   240-300 ns there) and on Bun, where they are slower than its Map. Also for tables made while the host gives no seed.
+ * - JS: a Map interns them and the core sees slots only.
+ *
+ * key-mode.ts says which one a table has.
  */
-import { type Core, hasNativeStrings, NO_MEMORY, NOTHING } from './core.ts';
+import { type Core, NO_MEMORY, NOTHING } from './core.ts';
 import { CapstanError, invalid, requireFunction, show } from './errors.ts';
+import { hashesInWasm } from './key-mode.ts';
 import { type Request, requestKey } from './request.ts';
 
 export type KeyFunction<T> = (item: T) => string;
 
 /**
- * The keys of one table of the core: a queue, a limiter, the values of an index. Every answer may also be NO_MEMORY.
+ * The keys of one table of the core: a queue or a limiter. Every answer may also be NO_MEMORY.
  * Whatever a method throws that is no CapstanError is a trap: callers pass it to Core.trapped.
  */
 export interface KeyTable<T> {
@@ -37,20 +39,6 @@ export interface KeyTable<T> {
 
 type Exporting = Pick<Core, 'x'>;
 
-export type KeyMode = 'wasm' | 'js';
-
-let chosen: KeyMode | undefined;
-
-/** Which implementation new tables use; for tests and benchmarks. `undefined`: the default of the runtime. */
-export function setKeyMode(mode: KeyMode | undefined): void {
-  chosen = mode;
-}
-
-export function keyMode(): KeyMode {
-  if (chosen === undefined) chosen = hasNativeStrings() && !('Bun' in globalThis) ? 'wasm' : 'js';
-  return chosen;
-}
-
 export function isRequestKey<T>(key: KeyFunction<T> | undefined): boolean {
   return (key as unknown) === requestKey;
 }
@@ -60,19 +48,10 @@ export function textFunction<T>(key: KeyFunction<T> | undefined): KeyFunction<T>
   return key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
 }
 
-/** Whether tables that are made now hash their keys in the core. */
-export function hashesInWasm(core: Core): boolean {
-  return keyMode() === 'wasm' && core.seeded;
-}
-
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
-export function keyTable<T>(
-  core: Core,
-  handle: number,
-  key: KeyFunction<T> | undefined,
-  wasm = hashesInWasm(core),
-): KeyTable<T> {
+export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | undefined): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
+  const wasm = hashesInWasm(core);
   if (isRequestKey(key)) {
     const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
     return table as unknown as KeyTable<T>;

@@ -36,9 +36,10 @@ interface Row {
 }
 
 const measured: Row[] = [
-  { what: 'WebAssembly core', bytes: readFileSync(`${root}/dist/core.wasm`), budget: 16 * KIB },
+  { what: 'WebAssembly, queues', bytes: readFileSync(`${root}/dist/core.wasm`), budget: 16 * KIB },
+  { what: 'WebAssembly, caches', bytes: readFileSync(`${root}/dist/cache.wasm`), budget: 16 * KIB },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 30 * KIB },
-  { what: 'capstan/cache, minified', bytes: await bundle('cache') },
+  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 64 * KIB },
   { what: 'capstan/controller, minified', bytes: await bundle('controller') },
 ];
 

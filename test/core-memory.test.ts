@@ -8,8 +8,9 @@
  */
 import { CapstanError } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CacheCore } from '../bindings/cache-core.ts';
 import type { Core } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { type Step, script, World } from './memory-script.ts';
 
 function play(world: World, { name, real, model }: Step): void {
@@ -34,16 +35,16 @@ function requestsOfSteps(): number[] {
   const world = new World();
   const plenty = 1_000_000;
   const counts = script.map((each) => {
-    world.core.x.memoryGrant(plenty);
+    world.grant(plenty);
     play(world, each);
-    return plenty - world.core.x.memoryGrant(-1);
+    return world.grant(-1, plenty);
   });
   world.dispose();
   return counts;
 }
 
 /** How many table headers fit in the memory that there is: when all was given back, as many as before. */
-function room(core: Core): number {
+function room(core: Core | CacheCore): number {
   const tables: number[] = [];
   core.x.memoryLimit(core.x.memoryPages());
   for (let table = core.x.keysNew(); table !== 0; table = core.x.keysNew()) tables.push(table);
@@ -67,26 +68,25 @@ describe.each<KeyMode>(['wasm', 'js'])('out of memory at each request for a bloc
       for (let granted = 0; granted < count; granted++) {
         total++;
         const world = new World();
-        const { x } = world.core;
         const one = script[at] as Step;
         for (const { real, model } of script.slice(0, at)) {
           real(world);
           model(world);
         }
         const before = world.state();
-        x.memoryGrant(granted);
+        world.grant(granted);
         const ran = refusal(world, one);
         if (ran === undefined) {
           const what = one.name.replace(/\d+/g, 'n');
           refused.set(what, (refused.get(what) ?? 0) + 1);
           expect(world.state(), `${one.name}, block ${granted} refused`).toEqual(before);
-          x.memoryGrant(0);
+          world.grant(0);
           expect(refusal(world, one), `${one.name}, refused again`).toBeUndefined();
           expect(world.state(), `${one.name}, refused again`).toEqual(before);
-          x.memoryGrant(-1);
+          world.grant(-1);
           play(world, one);
         } else {
-          x.memoryGrant(-1);
+          world.grant(-1);
           expect(ran.answered, `${one.name} without block ${granted}`).toEqual(one.model(world));
         }
         for (const each of script.slice(at + 1)) play(world, each);
@@ -110,15 +110,15 @@ describe.each<KeyMode>(['wasm', 'js'])('out of memory at each request for a bloc
         let done = false;
         for (let granted = 0; granted < (counts[at] as number) && !done; granted++) {
           for (let time = 0; time < times && !done; time++) {
-            world.core.x.memoryGrant(granted);
+            world.grant(granted);
             done = refusal(world, one) !== undefined;
-            world.core.x.memoryGrant(-1);
+            world.grant(-1);
           }
         }
         if (!done) one.real(world);
       }
       world.dispose();
-      return room(world.core);
+      return room(world.core) + room(world.cache);
     };
     expect(roomAfter(100)).toBe(roomAfter(1));
   });

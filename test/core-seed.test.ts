@@ -6,9 +6,10 @@
  */
 import { RateLimitingQueue, type Request, requestKey, WorkQueue } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CacheCore } from '../bindings/cache-core.ts';
 import { Core, sharedCore } from '../bindings/core.ts';
 import { IndexMap } from '../bindings/index-map.ts';
-import { setKeyMode } from '../bindings/keys.ts';
+import { setKeyMode } from '../bindings/key-mode.ts';
 import { exportsCalled } from './exports-called.ts';
 import { drain } from './workqueue/helpers.ts';
 
@@ -61,7 +62,7 @@ describe('without random numbers', () => {
   });
 
   test('an index works, and one made later on the same instance as well', () => {
-    const core = withoutRandom(() => new Core());
+    const core = withoutRandom(() => new CacheCore());
     const names = exportsCalled(core, () => {
       const index = new IndexMap(core);
       index.set(3, ['a', 'b']);

@@ -22,7 +22,7 @@ import {
 } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { Stack } from './stack-order.ts';
 import { drain, expectError, type Watched, watch } from './workqueue/helpers.ts';
 
@@ -40,6 +40,11 @@ const UNREACHED: Record<string, string> = {
   keysText: 'for caches on bytes, in instances of their own',
   keysTextUnits: 'for caches on bytes, in instances of their own',
   keysTextWide: 'for caches on bytes, in instances of their own',
+  pathNew: 'for caches on bytes, in instances of their own',
+  pathFree: 'for caches on bytes, in instances of their own',
+  pathValues: 'for caches on bytes, in instances of their own',
+  pathList: 'for caches on bytes, in instances of their own',
+  indexByPath: 'for caches on bytes, in instances of their own',
   arenaNew: 'for tests: an arena is called by the core itself',
   arenaFree: 'for tests: an arena is called by the core itself',
   arenaAlloc: 'for tests: an arena is called by the core itself',
@@ -110,7 +115,7 @@ beforeAll(() => {
           if (armed !== name) return value(...given);
           armed = undefined;
           trappedIn = real;
-          return real.queueGet?.(0xfffffff0, 0);
+          return real.keysUsed?.(0xfffffff0);
         };
       }
       return { exports: wrapped };

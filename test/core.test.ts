@@ -15,7 +15,7 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Core, hasNativeStrings, sharedCore } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { Random, testSeed } from './random.ts';
 import { ModelDelayingQueue } from './reference.ts';
 import { drain, expectError, expectRejection, isCollected, settle, wrong } from './workqueue/helpers.ts';

@@ -1,9 +1,9 @@
 /** bindings/index-map.ts: index values and the slots listed under them, against the model and at the limits of memory. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Core } from '../bindings/core.ts';
+import { CacheCore } from '../bindings/cache-core.ts';
 import { CapstanError } from '../bindings/errors.ts';
 import { IndexMap } from '../bindings/index-map.ts';
-import { type KeyMode, setKeyMode } from '../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { Random, testSeed } from './random.ts';
 import { ModelIndexMap } from './reference.ts';
 import { distinctKeys } from './workqueue/cases/hostile.ts';
@@ -20,7 +20,7 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
   const slots = (index: IndexMap, value: string) => [...index.slots(value)].sort((a, b) => a - b);
 
   test('a slot is listed under its values and no others, each once', () => {
-    const index = new IndexMap(new Core());
+    const index = new IndexMap(new CacheCore());
     index.set(3, ['a', 'b', 'a']);
     index.set(1, ['b']);
     expect([slots(index, 'a'), slots(index, 'b'), slots(index, 'c')]).toEqual([[3], [1, 3], []]);
@@ -34,14 +34,14 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
   });
 
   test('hostile values stay apart', () => {
-    const index = new IndexMap(new Core());
+    const index = new IndexMap(new CacheCore());
     for (const [slot, value] of distinctKeys.entries()) index.set(slot, [value]);
     for (const [slot, value] of distinctKeys.entries()) expect(slots(index, value)).toEqual([slot]);
     expect([...index.values()].sort()).toEqual([...distinctKeys].sort());
   });
 
   test('values that nothing has any more are gone, and the memory with them', () => {
-    const core = new Core();
+    const core = new CacheCore();
     const index = new IndexMap(core);
     const churn = (from: number, to: number) => {
       for (let i = from; i < to; i++) index.set(i % 100, [`value-${i}`, `other-${i}-${'x'.repeat(i % 90)}`]);
@@ -63,7 +63,7 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
 
   test('fifty thousand random changes agree with the model', () => {
     const random = new Random(seed);
-    const index = new IndexMap(new Core());
+    const index = new IndexMap(new CacheCore());
     const model = new ModelIndexMap();
     const pool = [...distinctKeys, ...Array.from({ length: 30 }, (_, i) => `node-${i}`)];
     for (let i = 0; i < 50_000; i++) {
@@ -88,7 +88,7 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
 
   test('a change that is refused memory has not happened', () => {
     const random = new Random(seed ^ 0x1dea);
-    const core = new Core();
+    const core = new CacheCore();
     const index = new IndexMap(core);
     const model = new ModelIndexMap();
     let refused = 0;

@@ -3,7 +3,8 @@
  * document in any of its spellings or from JavaScript, it is one key, and it comes out unit for unit.
  */
 import { describe, expect, test } from 'vitest';
-import { Core, NO_MEMORY, NOTHING } from '../bindings/core.ts';
+import { CacheCore } from '../bindings/cache-core.ts';
+import { NO_MEMORY, NOTHING } from '../bindings/core.ts';
 import { keyText } from '../bindings/key-text.ts';
 import { Random, testSeed } from './random.ts';
 
@@ -65,7 +66,7 @@ function anySpelling(random: Random, text: string): string {
 }
 
 class World {
-  readonly core = new Core();
+  readonly core = new CacheCore();
   readonly x = this.core.x;
   readonly table = this.x.keysNew();
   readonly #arena = this.x.arenaNew();

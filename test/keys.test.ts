@@ -1,7 +1,8 @@
 /** bindings/keys.ts and assembly/keys.ts: keys of every length in which they are read differently, texts and pairs, one byte a unit and two. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Core } from '../bindings/core.ts';
-import { type KeyMode, type KeyTable, keyTable, setKeyMode } from '../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
+import { type KeyTable, keyTable } from '../bindings/keys.ts';
 import { type Request, requestKey } from '../bindings/request.ts';
 
 const LONGEST = 41; // words of eight: none, one, several, with and without a rest; kept in the record and outside of it

@@ -12,6 +12,7 @@ import {
   type Request,
   requestKey,
 } from 'capstan/workqueue';
+import { CacheCore } from '../bindings/cache-core.ts';
 import { type Core, sharedCore } from '../bindings/core.ts';
 import { IndexMap } from '../bindings/index-map.ts';
 import { ModelPriorityQueue } from './priority-model.ts';
@@ -48,6 +49,7 @@ class ProbePriorityQueue extends PriorityQueue {
 /** Everything that the script works on, beside its model. */
 export class World {
   readonly core: Core;
+  readonly cache = new CacheCore();
   readonly clock = new FakeClock();
   readonly provider = new PrometheusProvider();
   plain!: ProbeQueue;
@@ -74,6 +76,11 @@ export class World {
   constructor() {
     sharedCore().trapped(new WebAssembly.RuntimeError('given up, so that the next world has an instance of its own'));
     this.core = sharedCore();
+  }
+
+  /** `blocks` more are granted in each of the two cores, of which a step uses one; -1: all. Answers how many were used since the last grant of `before`. */
+  grant(blocks: number, before = 0): number {
+    return 2 * before - this.core.x.memoryGrant(blocks) - this.cache.x.memoryGrant(blocks);
   }
 
   queue<T>(options: QueueOptions<T>): ProbeQueue<T> {
@@ -134,7 +141,7 @@ make('pins', (w) => w.queue({ times: true }));
 make('ranked', (w) => new ProbePriorityQueue(undefined, { clock: w.clock }));
 make('limiter', () => new ItemExponentialFailureRateLimiter(5, 1_000));
 make('requestLimiter', () => new ItemExponentialFailureRateLimiter(5, 1_000, { key: requestKey }));
-make('index', (w) => new IndexMap(w.core));
+make('index', (w) => new IndexMap(w.cache));
 
 const add = (key: string): void =>
   step(

@@ -2,7 +2,8 @@
  * The worker: the packaged capstan or the naive port, one of them, in a heap of its own, so that neither pays for the
  * other's garbage or for what the other taught the compiler. Errors go to the page with their code.
  */
-import { keyMode } from '../../bindings/keys.ts';
+import { hasNativeStrings } from '../../bindings/core.ts';
+import { keyMode } from '../../bindings/key-mode.ts';
 import type { Order, Report, WorkerFacts } from './protocol.ts';
 import { steadyLoad } from './steady.ts';
 import { prepareWork, type Round } from './time-work.ts';
@@ -31,7 +32,11 @@ function clockResolution(): number {
 }
 
 function facts(): WorkerFacts {
-  return { keyTable: keyMode(), resolutionMs: clockResolution(), isolated: globalThis.crossOriginIsolated === true };
+  return {
+    keyTable: keyMode(hasNativeStrings()),
+    resolutionMs: clockResolution(),
+    isolated: globalThis.crossOriginIsolated === true,
+  };
 }
 
 function errorReport(error: unknown): Report {

@@ -1,4 +1,5 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
+export { initCacheCore } from '../cache-core.ts';
 export { type LabelSelector, labelMatcher } from '../selectors.ts';
 export type { BackoffOptions } from './backoff.ts';
 export {
@@ -59,6 +60,7 @@ export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc 
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
 export { compareResourceVersion } from './resource-version.ts';
+export { RetryWatcher, type RetryWatcherOptions } from './retry-watcher.ts';
 export type {
   FailureClass,
   NextStep,
@@ -82,3 +84,4 @@ export {
   type TransportResponse,
 } from './transport.ts';
 export { type Syncing, SyncResult, waitFor, waitForCacheSync, waitForNamedCacheSync } from './wait-for-sync.ts';
+export { type ListOptions, list, listItems, type WatchEvent, type WatchOptions, watch } from './watch.ts';

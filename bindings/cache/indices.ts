@@ -2,7 +2,7 @@
  * The indices of a store: what an object is listed under, by index. The values of an object are computed before anything is
  * touched; a change that finds no memory leaves every index as it was.
  */
-import type { Core } from '../core.ts';
+import type { CacheCore } from '../cache-core.ts';
 import { CapstanError, invalid, show } from '../errors.ts';
 import { IndexMap } from '../index-map.ts';
 import { pathIndexFunc } from './json-path.ts';
@@ -18,7 +18,7 @@ export interface Index<T> {
 }
 
 export class Indices<T extends object> {
-  readonly #core: Core;
+  readonly #core: CacheCore;
   readonly #inWasm: boolean;
   readonly #failed: (name: string, error: unknown) => readonly string[];
   readonly #byName = new Map<string, Index<T>>();
@@ -26,7 +26,7 @@ export class Indices<T extends object> {
   readonly each: Index<T>[] = [];
 
   /** @param failed gives the values in place of an index function that threw, or throws */
-  constructor(core: Core, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
+  constructor(core: CacheCore, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
     this.#core = core;
     this.#inWasm = inWasm;
     this.#failed = failed;

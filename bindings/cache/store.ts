@@ -6,14 +6,14 @@
  * Keys, index values and the sets of slots under them live in the core, in an instance of the store's own that goes when
  * the store goes. The objects themselves stand in an array by slot, or, those that a decoder of this store has left as bytes, in the core too.
  */
-import { Core } from '../core.ts';
+import { CacheCore } from '../cache-core.ts';
 import { invalid } from '../errors.ts';
-import { keyText } from '../key-text.ts';
-import { hashesInWasm, type KeyTable, keyTable } from '../keys.ts';
+import { hashesInWasm } from '../key-mode.ts';
+import { type TextTable, textTable } from '../text-table.ts';
 import { ByteDecoder, type ByteDecoderOptions } from './bytes/decoder.ts';
-import { versionOf } from './bytes/lazy.ts';
 import type { Version } from './bytes/version.ts';
 import { Versions } from './bytes/versions.ts';
+import { Column, type Held } from './column.ts';
 import type { ExpectedKind } from './decoder.ts';
 import { Indices, type Values } from './indices.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
@@ -42,17 +42,15 @@ export function metaNamespaceIndexFunc(object: object): string[] {
  */
 export class Indexer<T extends object = KubeObject, I extends string = string> {
   readonly #keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string;
-  readonly #core = new Core();
+  readonly #core = new CacheCore();
   /** The exports while they can be trusted; the core replaces its own after a trap. */
   readonly #x = this.#core.x;
   readonly #table: number;
-  readonly #slots: KeyTable<string>;
-  /** Both by slot; `undefined` where the slot is free, or has a version. */
-  readonly #objects: (T | undefined)[] = [];
-  readonly #keys: (string | undefined)[] = [];
-  readonly #versions: Versions | undefined;
-  /** All slots in use are below it. */
-  #end = 0;
+  readonly #slots: TextTable;
+  readonly #column: Column<T>;
+  /** The column's, at hand. */
+  readonly #objects: readonly (T | undefined)[];
+  readonly #keys: readonly (string | undefined)[];
   readonly #indices: Indices<T>;
   /** The slot that getByKey found last, and whether it was the next of the one before: see there. */
   #last = -1;
@@ -75,15 +73,18 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#table = this.#core.x.keysNew();
     if (this.#table === 0) throw this.#core.outOfMemory();
     const inWasm = bytes !== undefined || hashesInWasm(this.#core);
-    this.#slots = keyTable<string>(this.#core, this.#table, undefined, inWasm);
+    this.#slots = textTable(this.#core, this.#table, inWasm);
     this.#indices = new Indices<T>(this.#core, inWasm, (name, error) => this.indexFailed(name, error));
-    if (bytes !== undefined) this.#versions = new Versions(this.#core, this.#table, bytes);
+    const versions = bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes);
+    this.#column = new Column<T>(this.#core, this.#table, versions);
+    this.#objects = this.#column.objects;
+    this.#keys = this.#column.keys;
     this.addIndexers(indexers ?? {});
   }
 
   /** Stores an object under its key, whether or not the key is there. */
   add(object: T): void {
-    const version = this.#versionOf(object);
+    const version = this.#column.versionOf(object);
     if (version !== undefined) this.#putVersion(version, object);
     else this.#put(this.#keyOf(object), object, this.#indices.valuesOf(object));
     this.#newest(object);
@@ -111,42 +112,30 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const keys: (string | undefined)[] = [];
     const values: (Values[] | undefined)[] = [];
     objects.forEach((object, i) => {
-      if (this.#versionOf(object) !== undefined) return;
+      if (this.#column.versionOf(object) !== undefined) return;
       keys[i] = this.#keyOf(object);
       values[i] = this.#indices.valuesOf(object);
     });
-    const before = {
-      keys: this.#keys.slice(),
-      objects: this.#objects.slice(),
-      versions: this.#versions?.hold(this.#end),
-    };
+    const before = this.#column.hold();
     try {
       this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
       objects.forEach((object, i) => {
-        const version = this.#versionOf(object);
+        const version = this.#column.versionOf(object);
         if (version === undefined) this.#put(keys[i] as string, object, values[i] as Values[]);
         else this.#putVersion(version, object);
       });
     } catch (error) {
-      this.#keepOnly([], []);
-      before.objects.forEach((object, slot) => {
-        if (object !== undefined) this.#put(before.keys[slot] as string, object, this.#indices.valuesOf(object));
-      });
-      const versions = this.#versions as Versions;
-      for (const id of before.versions ?? []) {
-        const version = versions.held(id);
-        this.#putVersion(version, versions.objectOf(version) as T);
-      }
+      this.#restore(before);
       throw error;
     } finally {
-      if (before.versions !== undefined) this.#versions?.letGo(before.versions);
+      this.#column.letGo(before);
     }
     this.#resourceVersion = resourceVersion;
   }
 
   /** The stored object with this object's key. */
   get(object: T): T | undefined {
-    return this.#at(this.#slotOf(object));
+    return this.#column.at(this.#slotOf(object));
   }
 
   getByKey(key: string): T | undefined {
@@ -161,20 +150,20 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     }
     this.#last = slot;
     const object = this.#objects[slot];
-    return object === undefined ? this.#at(slot) : object;
+    return object === undefined ? this.#column.at(slot) : object;
   }
 
   /** In no order that means anything. */
   list(): T[] {
     const objects: T[] = [];
-    for (const [, object] of this.#entries()) objects.push(object);
+    for (const [, object] of this.#column.entries()) objects.push(object);
     return objects;
   }
 
   /** In no order that means anything. */
   listKeys(): string[] {
     const keys: string[] = [];
-    for (let slot = 0; slot < this.#end; slot++) if (this.#has(slot)) keys.push(this.#keyAt(slot));
+    for (const slot of this.#column.slots()) keys.push(this.#column.keyAt(slot));
     return keys;
   }
 
@@ -186,10 +175,10 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   index(name: I, object: T): T[] {
     const { map, valuesOf } = this.#indices.get(name);
     const values = valuesOf(object);
-    if (typeof values === 'string') return this.#all(map.slots(values));
+    if (typeof values === 'string') return this.#column.all(map.slots(values));
     const slots = new Set<number>();
     for (const value of values) for (const slot of map.slots(value)) slots.add(slot);
-    return this.#all(Uint32Array.from(slots));
+    return this.#column.all(Uint32Array.from(slots));
   }
 
   /**
@@ -198,7 +187,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError UNKNOWN_INDEX
    */
   byIndex(name: I, value: string): T[] {
-    return this.#all(this.#indices.get(name).map.slots(value));
+    return this.#column.all(this.#indices.get(name).map.slots(value));
   }
 
   /**
@@ -209,7 +198,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   indexKeys(name: I, value: string): string[] {
     const slots = this.#indices.get(name).map.slots(value).slice();
     const keys: string[] = [];
-    for (let i = 0; i < slots.length; i++) keys.push(this.#keyAt(slots[i] as number));
+    for (let i = 0; i < slots.length; i++) keys.push(this.#column.keyAt(slots[i] as number));
     return keys.sort();
   }
 
@@ -224,7 +213,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError INDEX_EXISTS for a name that is taken; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
-    this.#indices.add(more, () => this.#entries());
+    this.#indices.add(more, () => this.#column.entries());
   }
 
   /** The indices as they were given. */
@@ -264,13 +253,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       const slot = this.#slotOf(object);
       if (slot < 0) return undefined;
       kept[slot] = true;
-      return this.#at(slot);
+      return this.#column.at(slot);
     });
     const gone: DeletedFinalStateUnknown<T>[] = [];
-    for (let slot = 0; slot < this.#end; slot++) {
-      if (kept[slot] === undefined && this.#has(slot)) {
-        gone.push(new DeletedFinalStateUnknown(this.#keyAt(slot), this.#at(slot)));
-      }
+    for (const slot of this.#column.slots()) {
+      if (kept[slot] === undefined)
+        gone.push(new DeletedFinalStateUnknown(this.#column.keyAt(slot), this.#column.at(slot)));
     }
     return { replaced, gone };
   }
@@ -281,7 +269,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @internal
    */
   decoder(expected: ExpectedKind, options?: ByteDecoderOptions): ByteDecoder<T> {
-    return new ByteDecoder<T>(this.#core, this.#versions as Versions, expected, options);
+    return new ByteDecoder<T>(this.#core, this.#column.versions as Versions, expected, options);
   }
 
   /**
@@ -290,12 +278,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @internal
    */
   settle(): void {
-    this.#versions?.settle();
+    this.#column.versions?.settle();
   }
 
   /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
   bytes(): { live: number; total: number } {
-    return this.#versions?.bytes() ?? { live: 0, total: 0 };
+    return this.#column.versions?.bytes() ?? { live: 0, total: 0 };
   }
 
   /**
@@ -312,47 +300,36 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     throw error;
   }
 
-  /** The version behind an object that a decoder of this store made, as long as its bytes are in the core. */
-  #versionOf(object: T): Version | undefined {
-    if (this.#versions === undefined) return undefined;
-    const version = versionOf(object);
-    return version !== undefined && version.owner === this.#versions && version.id >= 0 ? version : undefined;
-  }
-
   #put(key: string, object: T, values: readonly Values[]): void {
     const slot = this.#intern(key);
-    const old = this.#at(slot);
+    const fresh = !this.#column.has(slot);
     try {
-      this.#indices.set(slot, values, () => (old === undefined ? [] : this.#indices.valuesOf(old)));
+      this.#indices.set(slot, values, () => this.#valuesAt(slot));
     } catch (error) {
-      if (old === undefined) this.#release(slot);
+      if (fresh) this.#release(slot);
       throw error;
     }
-    if (old !== undefined && this.#objects[slot] === undefined) this.#versions?.remove(slot);
-    this.#objects[slot] = object;
-    if (this.#keys[slot] === undefined) this.#keys[slot] = key; // else the one that is there has been flattened and lives long by now
-    if (slot >= this.#end) this.#end = slot + 1;
+    this.#column.putObject(slot, key, object);
   }
 
   #putVersion(version: Version, object: T): void {
-    const versions = this.#versions as Versions;
-    const known = versions.slot(version, false);
-    const fresh = known < 0;
+    const versions = this.#column.versions as Versions;
     const values = this.#indices.valuesOf(object);
-    const slot = fresh ? versions.slot(version, true) : known;
+    const known = versions.slot(version, false);
+    const slot = known < 0 ? versions.slot(version, true) : known;
     if (slot < 0) throw this.#core.outOfMemory();
     try {
-      this.#indices.set(slot, values, () => (fresh ? [] : this.#indices.valuesOf(this.#at(slot) as T)));
-      versions.put(slot, version);
+      this.#indices.set(slot, values, () => this.#valuesAt(slot));
+      this.#column.putVersion(slot, version);
     } catch (error) {
-      if (fresh) this.#removeSlot(slot);
+      if (known < 0) this.#removeSlot(slot);
       throw error;
     }
-    if (!fresh) {
-      this.#objects[slot] = undefined;
-      this.#keys[slot] = undefined;
-    }
-    if (slot >= this.#end) this.#end = slot + 1;
+  }
+
+  #valuesAt(slot: number): readonly Values[] {
+    const object = this.#column.at(slot);
+    return object === undefined ? [] : this.#indices.valuesOf(object);
   }
 
   /** Removes what is not among these; `keys` has those of the objects that are no versions. */
@@ -363,20 +340,31 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       const slot = key === undefined ? this.#slotOf(object) : this.#find(key);
       if (slot >= 0) kept[slot] = true;
     });
-    for (let slot = 0; slot < this.#end; slot++) {
-      if (kept[slot] === undefined && this.#has(slot)) this.#removeSlot(slot);
+    for (const slot of this.#column.slots()) if (kept[slot] === undefined) this.#removeSlot(slot);
+  }
+
+  /** The memory ended in the middle of a list. What there was before has room: it had it, and all else goes first. */
+  #restore(before: Held<T>): void {
+    this.#keepOnly([], []);
+    for (const [key, object] of before.objects) this.#put(key, object, this.#indices.valuesOf(object));
+    const versions = this.#column.versions as Versions;
+    for (const id of before.versions) {
+      const version = versions.held(id);
+      this.#putVersion(version, versions.objectOf(version) as T);
     }
   }
 
   #removeSlot(slot: number): void {
     this.#indices.clear(slot);
-    this.#versions?.remove(slot);
+    this.#column.remove(slot);
     this.#release(slot);
   }
 
   #slotOf(object: T): number {
-    const version = this.#versionOf(object);
-    return version === undefined ? this.#find(this.#keyOf(object)) : (this.#versions as Versions).slot(version, false);
+    const version = this.#column.versionOf(object);
+    return version === undefined
+      ? this.#find(this.#keyOf(object))
+      : (this.#column.versions as Versions).slot(version, false);
   }
 
   #find(key: string): number {
@@ -399,8 +387,6 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #release(slot: number): void {
-    this.#objects[slot] = undefined;
-    this.#keys[slot] = undefined;
     try {
       this.#core.x.keysRelease(this.#table, slot);
     } catch (cause) {
@@ -412,45 +398,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** An object brings the store's version with it; a version is decoded when it is asked for. */
   #newest(object: T): void {
     this.#resourceVersion =
-      this.#versionOf(object) !== undefined ? object : (resourceVersionOf(object) ?? this.#resourceVersion);
+      this.#column.versionOf(object) !== undefined ? object : (resourceVersionOf(object) ?? this.#resourceVersion);
   }
 
   #keyOf(object: T): string {
     const key = this.#keyFunc(object);
     if (typeof key !== 'string') throw invalid('keyFunc', 'a function that returns strings', key);
     return key;
-  }
-
-  #has(slot: number): boolean {
-    return this.#objects[slot] !== undefined || (this.#versions?.has(slot) ?? false);
-  }
-
-  #at(slot: number): T | undefined {
-    const object = this.#objects[slot];
-    if (object !== undefined || this.#versions === undefined || slot < 0) return object;
-    const version = this.#versions.at(slot);
-    return version === undefined ? undefined : (this.#versions.objectOf(version) as T);
-  }
-
-  #keyAt(slot: number): string {
-    return this.#keys[slot] ?? keyText(this.#core, this.#table, slot);
-  }
-
-  *#entries(): Generator<readonly [number, T]> {
-    for (let slot = 0; slot < this.#end; slot++) {
-      const object = this.#at(slot);
-      if (object !== undefined) yield [slot, object];
-    }
-  }
-
-  #all(slots: Uint32Array): T[] {
-    const objects: T[] = [];
-    if (this.#versions === undefined) {
-      for (let i = 0; i < slots.length; i++) objects.push(this.#objects[slots[i] as number] as T);
-    } else {
-      for (const slot of slots.slice()) objects.push(this.#at(slot) as T);
-    }
-    return objects;
   }
 }
 

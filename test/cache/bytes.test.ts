@@ -7,7 +7,7 @@ import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import type { Version } from '../../bindings/cache/bytes/version.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
 import type { Frame } from '../../bindings/cache/decoder.ts';
-import { Core } from '../../bindings/core.ts';
+import { CacheCore } from '../../bindings/cache-core.ts';
 
 interface Thing {
   apiVersion?: string;
@@ -20,7 +20,7 @@ const encoder = new TextEncoder();
 const expected = { apiVersion: 'v1', kind: 'Thing' };
 
 class World {
-  readonly core = new Core();
+  readonly core = new CacheCore();
   readonly versions = new Versions(this.core, this.core.x.keysNew(), expected);
   readonly decoder = new ByteDecoder<Thing>(this.core, this.versions, expected);
   readonly frames = this.decoder.frames();

@@ -5,12 +5,13 @@
 import { cases, vectors } from 'capstan-test:given';
 import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
 import { hasNativeStrings, sharedCore } from '../../bindings/core.ts';
-import { keyMode } from '../../bindings/keys.ts';
+import { keyMode } from '../../bindings/key-mode.ts';
 import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
 import { subjects } from '../conformance/subjects/index.ts';
 import { exportsCalled } from '../exports-called.ts';
 import { canCollect, drain } from '../workqueue/helpers.ts';
 import { type Implementation, implementations } from '../workqueue/implementations.ts';
+import { informerCases } from './cache-cases.ts';
 import { assertRuntime } from './identity.ts';
 import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
 import { selfCheck } from './self-check.ts';
@@ -55,7 +56,7 @@ function fill(queue: WorkQueue): WorkQueue {
 function registerHost({ keys, strings }: Claims): void {
   describe('the runtime', () => {
     test(`has ${strings} strings and keeps keys in ${keys} by default`, () => {
-      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode()]).toEqual([strings, keys]);
+      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode(hasNativeStrings())]).toEqual([strings, keys]);
     });
 
     // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a folder above; both tables were one.
@@ -93,6 +94,7 @@ export async function runSuite(claims: Claims, send: (message: SuiteMessage) => 
     registerHost(claims);
     for (const [file, module] of cases) registerCases(file, module);
     registerVectors();
+    informerCases(claims.cluster);
     registry.onBegin = (path) => void send({ kind: 'progress', path });
     const results = await registry.run();
     report = { kind: 'report', version, results };

@@ -5,7 +5,7 @@
 import { DelayingQueue, FakeClock, ItemExponentialFailureRateLimiter, WorkQueue } from 'capstan/workqueue';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
 import { drain, expectError, expectRejection } from './helpers.ts';
 import { RecordingProvider } from './recording-provider.ts';
 import { hearReports } from './reported.ts';

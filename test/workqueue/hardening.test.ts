@@ -15,9 +15,10 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
+import { CacheCore } from '../../bindings/cache-core.ts';
 import { type Core, sharedCore } from '../../bindings/core.ts';
 import { IndexMap } from '../../bindings/index-map.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
 import { drain, expectError } from './helpers.ts';
 import { PriorityProvider } from './priority-provider.ts';
 import { RecordingProvider } from './recording-provider.ts';
@@ -244,7 +245,7 @@ test('until reports what a worker throws at the end, unless it is the end itself
 });
 
 test('index values are counted and read as one, whatever the array says', () => {
-  const index = new IndexMap(sharedCore());
+  const index = new IndexMap(new CacheCore());
   const liar = ['a'];
   liar[Symbol.iterator] = function* () {
     for (let i = 0; i < 5_000; i++) yield `value-${i}`;

@@ -11,7 +11,7 @@ import {
   RateLimitingQueue,
   WorkQueue,
 } from 'capstan/workqueue';
-import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
 
 export interface Implementation {
   readonly name: string;

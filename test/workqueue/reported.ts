@@ -1,7 +1,7 @@
 /** What the error hook has heard in the test that runs; and each test ends with the default key table. */
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach } from 'vitest';
-import { setKeyMode } from '../../bindings/keys.ts';
+import { setKeyMode } from '../../bindings/key-mode.ts';
 
 /** The list that is filled, emptied before each test of the file that calls this. */
 export function hearReports(): unknown[] {

@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SoakReport, soak } from '../../bench/soak-run.ts';
 import { sharedCore } from '../../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/keys.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

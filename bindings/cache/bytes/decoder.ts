@@ -3,7 +3,7 @@
  * objects whose members are decoded when they are read. What is not an ordinary object of the resource is decoded whole by JSON.parse, which also says what
  * is wrong with it: bookmarks, Status, other kinds, members named twice, escapes in names, text that is not UTF-8.
  */
-import type { Core } from '../../core.ts';
+import type { CacheCore } from '../../cache-core.ts';
 import { CapstanError, show } from '../../errors.ts';
 import {
   type Decoder,
@@ -50,14 +50,14 @@ export interface ByteDecoderOptions {
 }
 
 export class ByteDecoder<T extends object> implements Decoder<T> {
-  readonly core: Core;
+  readonly core: CacheCore;
   readonly versions: Versions;
   readonly expected: ExpectedKind;
   readonly options: ByteDecoderOptions;
   readonly #apiVersion: Uint8Array;
   readonly #kind: Uint8Array;
 
-  constructor(core: Core, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
+  constructor(core: CacheCore, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
     this.core = core;
     this.versions = versions;
     this.expected = expected;

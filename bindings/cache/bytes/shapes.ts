@@ -2,7 +2,7 @@
  * The names of an object's members and of its metadata's, in their order: what is equal in all objects that a server writes alike, read
  * out of the core once (assembly/shapes.ts).
  */
-import type { Core } from '../../core.ts';
+import type { CacheCore } from '../../cache-core.ts';
 import { textAt } from './text.ts';
 
 export interface Shape {
@@ -19,7 +19,7 @@ export interface Shape {
 const SPANS = 16;
 
 export class Shapes {
-  readonly #core: Core;
+  readonly #core: CacheCore;
   readonly #constants: ReadonlyMap<string, string>;
   readonly #names: (readonly string[] | undefined)[] = [];
   /** By both shapes in one number. */
@@ -28,7 +28,7 @@ export class Shapes {
   #last: Shape | undefined;
 
   /** @param constants the value of a member that is the same in all objects */
-  constructor(core: Core, constants: ReadonlyMap<string, string>) {
+  constructor(core: CacheCore, constants: ReadonlyMap<string, string>) {
     this.#core = core;
     this.#constants = constants;
   }

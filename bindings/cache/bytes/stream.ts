@@ -1,5 +1,5 @@
 /** Bytes into the core, and what it finds in them (assembly/stream.ts, assembly/report.ts). */
-import type { Core } from '../../core.ts';
+import type { CacheCore } from '../../cache-core.ts';
 import { CapstanError, show } from '../../errors.ts';
 import { textAt } from './text.ts';
 
@@ -34,13 +34,13 @@ const TOO_DEEP = 3;
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
 export class ByteStream {
-  readonly #core: Core;
+  readonly #core: CacheCore;
   readonly #what: string;
   readonly #limit: number;
   #handle: number;
 
   /** @param what for messages: `a watch of v1 Pod` */
-  constructor(core: Core, what: string, limit = MAX_OBJECT_BYTES) {
+  constructor(core: CacheCore, what: string, limit = MAX_OBJECT_BYTES) {
     this.#core = core;
     this.#what = what;
     this.#limit = limit;

@@ -5,7 +5,8 @@
  * for it first. Copies share slabs of 64 KiB: a program that keeps one object keeps its neighbours' bytes too, some twenty of them, and
  * no weak reference has to be made for each event (170 ns) and kept by every minor collection.
  */
-import { type Core, NO_MEMORY } from '../../core.ts';
+import type { CacheCore } from '../../cache-core.ts';
+import { NO_MEMORY } from '../../instance.ts';
 import { lazyObject } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { type Located, type Slab, Version } from './version.ts';
@@ -15,7 +16,7 @@ const SLAB_BYTES = 65_536;
 const LARGE_BYTES = SLAB_BYTES / 4;
 
 export class Versions {
-  readonly core: Core;
+  readonly core: CacheCore;
   readonly handle: number;
   readonly #keys: number;
   readonly #shapes: Shapes;
@@ -31,7 +32,7 @@ export class Versions {
    * @param keys the key table of the store
    * @param constants what apiVersion and kind are in every object, where it has them
    */
-  constructor(core: Core, keys: number, constants: { apiVersion: string; kind: string }) {
+  constructor(core: CacheCore, keys: number, constants: { apiVersion: string; kind: string }) {
     this.core = core;
     this.#keys = keys;
     this.handle = core.x.objectsNew();

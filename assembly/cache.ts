@@ -1,0 +1,31 @@
+// The ABI of the caches: exports only, grouped by structure. The host's side of it is bindings/cache-exports.ts; the conventions are those
+// of index.ts.
+
+/** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
+export function abortTrap(): void {
+  unreachable();
+}
+
+export { memoryGrant, memoryLimit, memoryPages } from "./memory";
+export {
+  keysSeed, keysNew, keysFree, keysFind, keysIntern, slotNew as keysSlotNew, release as keysRelease, keysUsed, keysFindBytes,
+  keysInternBytes, keysFindObject, keysInternObject, keysText, keysTextUnits, keysTextWide,
+} from "./keys";
+export {
+  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut, indexPutSlot, indexList, indexSet, indexSetCount,
+} from "./indices";
+export {
+  arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
+} from "./arena";
+export { arenaCheck } from "./arena-check";
+export { pathNew, pathFree, pathValues, pathList } from "./path";
+export { indexByPath } from "./path-index";
+export { jsonDepth } from "./json";
+export { scanKeepManaged } from "./scan";
+export { shapeAt } from "./shapes";
+export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
+export { scanReport } from "./report";
+export {
+  objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectPut, objectTake, objectChanges,
+  objectsLive, objectsTotal, objectSlot, scannedSlot,
+} from "./objects";

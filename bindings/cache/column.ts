@@ -1,0 +1,110 @@
+/**
+ * The objects of a store by slot: as they were given, or as bytes in the core.
+ *
+ * Invariant: a slot in use has an object or a version, never both; a slot below `end` that has neither is free.
+ */
+import type { CacheCore } from '../cache-core.ts';
+import { keyText } from '../key-text.ts';
+import { versionOf } from './bytes/lazy.ts';
+import type { Version } from './bytes/version.ts';
+import type { Versions } from './bytes/versions.ts';
+
+/** What a column held, to be put back. */
+export interface Held<T> {
+  readonly objects: readonly (readonly [string, T])[];
+  readonly versions: readonly number[];
+}
+
+export class Column<T extends object> {
+  readonly #core: CacheCore;
+  readonly #table: number;
+  readonly versions: Versions | undefined;
+  readonly objects: (T | undefined)[] = [];
+  /** Of the slots with an object; those of versions are in the core alone. */
+  readonly keys: (string | undefined)[] = [];
+  end = 0;
+
+  /** @param table the key table of the store, in `core` */
+  constructor(core: CacheCore, table: number, versions: Versions | undefined) {
+    this.#core = core;
+    this.#table = table;
+    this.versions = versions;
+  }
+
+  /** The version behind an object that a decoder of this store made, as long as its bytes are in the core. */
+  versionOf(object: T): Version | undefined {
+    if (this.versions === undefined) return undefined;
+    const version = versionOf(object);
+    return version !== undefined && version.owner === this.versions && version.id >= 0 ? version : undefined;
+  }
+
+  has(slot: number): boolean {
+    return this.objects[slot] !== undefined || (this.versions?.has(slot) ?? false);
+  }
+
+  at(slot: number): T | undefined {
+    const object = this.objects[slot];
+    if (object !== undefined || this.versions === undefined || slot < 0) return object;
+    const version = this.versions.at(slot);
+    return version === undefined ? undefined : (this.versions.objectOf(version) as T);
+  }
+
+  keyAt(slot: number): string {
+    return this.keys[slot] ?? keyText(this.#core, this.#table, slot);
+  }
+
+  /** Those below `end` that are in use. */
+  *slots(): Generator<number> {
+    for (let slot = 0; slot < this.end; slot++) if (this.has(slot)) yield slot;
+  }
+
+  *entries(): Generator<readonly [number, T]> {
+    for (const slot of this.slots()) yield [slot, this.at(slot) as T];
+  }
+
+  /** The objects of slots in use. */
+  all(slots: Uint32Array): T[] {
+    const all: T[] = [];
+    if (this.versions === undefined) {
+      for (let i = 0; i < slots.length; i++) all.push(this.objects[slots[i] as number] as T);
+    } else {
+      for (const slot of slots.slice()) all.push(this.at(slot) as T); // a copy: each object is a call into the core
+    }
+    return all;
+  }
+
+  putObject(slot: number, key: string, object: T): void {
+    if (this.objects[slot] === undefined) this.versions?.remove(slot);
+    this.objects[slot] = object;
+    if (this.keys[slot] === undefined) this.keys[slot] = key; // else the one that is there has been flattened and lives long by now
+    if (slot >= this.end) this.end = slot + 1;
+  }
+
+  putVersion(slot: number, version: Version): void {
+    this.versions?.put(slot, version);
+    if (this.objects[slot] !== undefined) {
+      this.objects[slot] = undefined;
+      this.keys[slot] = undefined;
+    }
+    if (slot >= this.end) this.end = slot + 1;
+  }
+
+  remove(slot: number): void {
+    this.versions?.remove(slot);
+    this.objects[slot] = undefined;
+    this.keys[slot] = undefined;
+  }
+
+  /** All that is in the column, and stays readable until `letGo`. */
+  hold(): Held<T> {
+    const objects: [string, T][] = [];
+    this.objects.forEach((object, slot) => {
+      if (object !== undefined) objects.push([this.keys[slot] as string, object]);
+    });
+    return { objects, versions: this.versions?.hold(this.end) ?? [] };
+  }
+
+  letGo(held: Held<T>): void {
+    this.versions?.letGo(held.versions);
+  }
+}
