@@ -1,5 +1,6 @@
-/** What a reflector fills, and how it can be told to behave. */
+/** What a reflector fills, how it can be told to behave, and what it refuses to be told. */
 import type { Clock } from '../clock.ts';
+import { invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
 import type { BackoffOptions } from './backoff.ts';
 import type { Decoder } from './decoder.ts';
 import type { WatchErrorHandler } from './status.ts';
@@ -52,4 +53,21 @@ export interface ReflectorOptions<T = object> {
   parkWhenGone?: boolean;
   /** @internal What turns bytes into objects. Default: JSON.parse. */
   decoder?: Decoder<T>;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. The back-off checks its own. */
+export function requireReflectorOptions<T>(options: ReflectorOptions<T>): void {
+  const { resyncPeriod, watchErrorHandler, watchList, watchListPageSize, minWatchTimeout } = options;
+  if (resyncPeriod !== undefined && typeof resyncPeriod !== 'function')
+    requireNumber('options.resyncPeriod', resyncPeriod);
+  if (watchErrorHandler !== undefined) requireFunction('options.watchErrorHandler', watchErrorHandler);
+  if (watchListPageSize !== undefined) requireInteger('options.watchListPageSize', watchListPageSize, 0);
+  if (minWatchTimeout !== undefined && !Number.isFinite(minWatchTimeout))
+    throw invalid('options.minWatchTimeout', 'a finite number of milliseconds', minWatchTimeout);
+  const { maxInternalErrorRetryDuration, parkWhenGone } = options;
+  if (maxInternalErrorRetryDuration !== undefined)
+    requireNumber('options.maxInternalErrorRetryDuration', maxInternalErrorRetryDuration);
+  for (const [name, value] of Object.entries({ watchList, parkWhenGone })) {
+    if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${name}`, 'true or false', value);
+  }
 }
