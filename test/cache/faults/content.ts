@@ -106,7 +106,10 @@ export const content: FaultCase[] = [
       await rig.cut();
       await rig.churn(5);
       await rig.caughtUp();
+      // From no version a watch would begin with what is there, and say nothing of what is not.
+      rig.inject({ verb: 'watch', do: 'refuse', times: 2 });
       await rig.cut();
+      await rig.delete(UNSEEN);
       await rig.churn(5);
       await rig.caughtUp();
     },

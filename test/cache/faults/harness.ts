@@ -53,8 +53,8 @@ export interface RigOptions {
   listWatch?: ListWatchOptions;
   /** The informer asks through the host's fetch. */
   overFetch?: boolean;
-  /** The informer keeps decoded objects, behind a DeltaFIFO. */
-  decoded?: boolean;
+  /** The informer keeps decoded objects, behind this queue. */
+  decodedBehind?: 'real' | 'delta';
 }
 
 /** What a fault is to end with, beside what all end with. */
@@ -120,7 +120,9 @@ export class Rig {
       clock,
       random: () => 0.5,
       watchList: options.watchList,
-      ...(options.decoded ? { queue: 'delta', transform: (object: Widget): Widget => object } : {}),
+      ...(options.decodedBehind === undefined
+        ? {}
+        : { queue: options.decodedBehind, transform: (object: Widget) => object }),
       watchErrorHandler: (error, failure) => void this.failures.push({ ...failure, error }),
     });
     this.informer.addEventHandler(this.recorder.handler);
