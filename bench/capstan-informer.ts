@@ -1,35 +1,60 @@
 /**
  * CPU and wall time per watch event of our informer, measured as peers/client-node/informer.mjs does it:
  *
- *     node bench/capstan-informer.ts URL EVENTS
+ *     node bench/capstan-informer.ts URL EVENTS [HANDLER]
+ *
+ * HANDLER says what is read of each object (informer-handlers.ts).
  */
 import { defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import type { Figure } from './figures.ts';
+import { HANDLERS, type Handler, workOf } from './informer-handlers.ts';
 
 interface Pod {
   apiVersion?: string;
   kind?: string;
-  metadata?: { namespace?: string; name?: string; resourceVersion?: string };
+  metadata: { namespace: string; name: string; resourceVersion: string };
+  spec: { nodeName: string };
 }
 
-const [url = '', count = ''] = process.argv.slice(2);
+const [url = '', count = '', given = HANDLERS[0]] = process.argv.slice(2);
 const events = Number(count);
+const handler = HANDLERS.find((each) => each === given);
+if (handler === undefined) throw new Error(`handler expected one of ${HANDLERS.join(', ')}, got ${given}`);
 const pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
 const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods));
+
+/** Characters that were read, so that the reading is not left out as useless. */
+let read = 0;
+const kept = new Map<string, Pod>();
+const handlers: Record<Handler, (pod: Pod) => void> = {
+  name: ({ metadata }) => {
+    read += metadata.name.length + metadata.resourceVersion.length;
+  },
+  spec: ({ metadata, spec }) => {
+    read += metadata.name.length + metadata.resourceVersion.length + spec.nodeName.length;
+  },
+  map: (pod) => {
+    kept.set(`${pod.metadata.namespace}/${pod.metadata.name}`, pod);
+    read += 20;
+  },
+};
+const handle = handlers[handler];
 
 let seen = 0;
 let start = 0;
 let cpu = process.cpuUsage();
 informer.addEventHandler({
-  onUpdate() {
+  onUpdate(_, now) {
     if (seen === 0) [start, cpu] = [performance.now(), process.cpuUsage()];
+    handle(now);
     if (++seen < events) return;
     const ns = ((performance.now() - start) * 1e6) / events;
     const used = process.cpuUsage(cpu);
+    if (read < events * 20) throw new Error(`read ${read} characters, expected ${events * 20} at least`);
     const figure: Figure = {
       peer: 'capstan',
-      work: 'informer',
+      work: workOf(handler),
       n: events,
       ns,
       cpu: ((used.user + used.system) * 1e3) / events,

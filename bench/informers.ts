@@ -1,47 +1,20 @@
 /**
  * The informer work: every reader in a process of its own, in turn, on the same watch over loopback HTTP. What counts is
  * its CPU time per event; the wall time is the pace of the server, which shares the machine.
+ *
+ * Our informer is run with three handlers, as what it decodes depends on what is read: `informer` reads name and resourceVersion, `informer-spec`
+ * reads the spec as well, `informer-map` stores every object into a Map. The peers have decoded everything by then and are run once.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
-import { type Figure, median } from './figures.ts';
-import { at, type ClientGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
+
+import { cost, type Figure, median } from './figures.ts';
+import { HANDLERS } from './informer-handlers.ts';
+import { type ClientGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
+import { verdictOf } from './rounds.ts';
+import { withServer } from './servers.ts';
 
 /** About the bytes of a frame of peers/watch-server.mjs, from which the null reader knows where the events end. */
 const FRAME_BYTES = 4740;
-const ROUNDS = 3;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no TCP port on loopback');
-  return address.port;
-}
-
-async function withWatchServer<R>(events: number, use: (url: string) => Promise<R>): Promise<R> {
-  const port = await freePort();
-  const server = spawn(process.execPath, [at('./peers/watch-server.mjs'), String(events), String(port)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const stop = (): void => void server.kill();
-  process.once('exit', stop);
-  try {
-    const exited = once(server, 'exit').then(([code]) => {
-      throw new Error(`peers/watch-server.mjs ended with ${code} before it was ready`);
-    });
-    exited.catch(() => {});
-    await Promise.race([once(createInterface({ input: server.stdout }), 'line'), exited]);
-    return await use(`http://127.0.0.1:${port}`);
-  } finally {
-    process.off('exit', stop);
-    stop();
-  }
-}
+const ROUNDS = 5;
 
 function merge(runs: readonly Figure[]): Figure | undefined {
   const [first] = runs;
@@ -59,29 +32,58 @@ function merge(runs: readonly Figure[]): Figure | undefined {
   };
 }
 
+/** What the informer is meant to cost, in the words of the report; a line for each goal whose peer was measured. */
+export function informerGoals(figures: readonly Figure[]): string[] {
+  const find = (peer: string, work = 'informer'): number | undefined => {
+    const figure = figures.find((each) => each.peer === peer && each.work === work);
+    return figure && cost(figure);
+  };
+  const lines: string[] = [];
+  const [own, spec, map] = ['informer', 'informer-spec', 'informer-map'].map((work) => find('capstan', work));
+  const [floor, node, go] = [find('null-reader'), find('client-node'), find('client-go')];
+  const against = (what: string, ours: number | undefined, theirs: number | undefined, goal: number): void => {
+    if (ours !== undefined && theirs !== undefined) lines.push(verdictOf(what, ours / theirs, goal, 3));
+  };
+  if (own !== undefined && floor !== undefined) {
+    lines.push(verdictOf("informer: µs of our CPU an event minus the null reader's", (own - floor) / 1000, 7));
+  }
+  against("informer: our CPU of client-node's", own, node, 1 / 2.5);
+  against("informer: our CPU of client-go's", own, go, 1 / 15);
+  against("informer-spec: our CPU of client-node's", spec, node, 2 / 3);
+  if (map !== undefined && node !== undefined) {
+    lines.push(`informer-map: our CPU of client-node's: ${(map / node).toFixed(3)}, no goal`);
+  }
+  return lines;
+}
+
 /** A peer that fails is named in `notes` and left out; ours must not fail. */
 export async function measureInformers(events: number, clientGo: ClientGo, notes: string[]): Promise<Figure[]> {
-  return withWatchServer(events, async (url) => {
+  return withServer('./peers/watch-server.mjs', [String(events)], async (url) => {
     const n = String(events);
-    const readers = new Map<string, () => Promise<Figure[]>>([
-      ['capstan', () => figuresOfScript('./capstan-informer.ts', [url, n])],
-      ['client-node', () => figuresOfScript('./peers/client-node/informer.mjs', [url, n])],
-      ['null-reader', () => figuresOfScript('./peers/client-node/null-reader.mjs', [url, n, String(FRAME_BYTES)])],
-    ]);
+    const readers = new Map<string, () => Promise<Figure[]>>();
+    for (const handler of HANDLERS) {
+      readers.set(`capstan ${handler}`, () => figuresOfScript('./capstan-informer.ts', [url, n, handler]));
+    }
+    readers.set('client-node', () => figuresOfScript('./peers/client-node/informer.mjs', [url, n]));
+    readers.set('null-reader', () =>
+      figuresOfScript('./peers/client-node/null-reader.mjs', [url, n, String(FRAME_BYTES)]),
+    );
     if ('program' in clientGo) readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n]));
-    const runs = new Map([...readers.keys()].map((peer) => [peer, [] as Figure[]]));
+    const runs = new Map([...readers.keys()].map((reader) => [reader, [] as Figure[]]));
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [peer, read] of readers) {
+      for (const [reader, read] of readers) {
         try {
-          runs.get(peer)?.push(...(await read()));
+          runs.get(reader)?.push(...(await read()));
         } catch (error) {
-          if (peer === 'capstan') throw error;
-          notes.push(`informer ${n}: ${peer} failed and is left out: ${reasonOf(error)}`);
-          readers.delete(peer);
-          runs.delete(peer);
+          if (reader.startsWith('capstan')) throw error;
+          notes.push(`informer ${n}: ${reader} failed and is left out: ${reasonOf(error)}`);
+          readers.delete(reader);
+          runs.delete(reader);
         }
       }
     }
-    return [...runs.values()].map(merge).filter((figure) => figure !== undefined);
+    const figures = [...runs.values()].map(merge).filter((figure) => figure !== undefined);
+    notes.push(...informerGoals(figures));
+    return figures;
   });
 }

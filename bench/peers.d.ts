@@ -44,3 +44,11 @@ declare module '*/naive-ts/naive.mjs' {
   import type { Peer } from './peers/naive-ts/workloads.mjs';
   export const naive: Peer;
 }
+
+declare module '*/peers/pods.mjs' {
+  interface PeerPod {
+    metadata: { name: string; namespace: string; uid: string; resourceVersion: string; labels: Record<string, string> };
+    spec: { nodeName: string };
+  }
+  export function pod(i: number, resourceVersion?: number, node?: number): PeerPod;
+}

@@ -6,6 +6,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import { RealFIFO } from './fifo.ts';
@@ -14,15 +15,16 @@ import { intake } from './intake.ts';
 import type { ListWatch } from './list-watch.ts';
 import { type DeltaHandler, processDeltas, processDeltasInBatch } from './process-deltas.ts';
 import type { PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
-import { Reflector, type ReflectorOptions } from './reflector.ts';
+import { Reflector } from './reflector.ts';
+import type { ReflectorOptions } from './reflector-options.ts';
 import type { IndexSpec } from './resource.ts';
-import { Indexer } from './store.ts';
+import type { Indexer } from './store.ts';
 import { TimeSlice } from './wait.ts';
 
 /** Clock, jitter, watch error handler and whatever else a {@link Reflector} takes. */
-export type ReflectorSettings = Omit<ReflectorOptions, 'resyncPeriod' | 'shouldResync' | 'decoder'>;
+export type ReflectorSettings<T> = Omit<ReflectorOptions<T>, 'resyncPeriod' | 'shouldResync'>;
 
-export interface CacheControllerConfig<T extends object, I extends string = never> extends ReflectorSettings {
+export interface CacheControllerConfig<T extends object, I extends string = never> extends ReflectorSettings<T> {
   queue: Queue<T> | QueueWithBatch<T>;
   listerWatcher: ListWatch<T, I>;
   /** Gets what the queue gives, one pop after the other. What it throws is reported, and the loop goes on. */
@@ -43,7 +45,9 @@ export interface CacheControllerConfig<T extends object, I extends string = neve
  * const controller = new CacheController<V1Pod>({
  *   queue: new RealFIFO(),
  *   listerWatcher: new ListWatch(transport, Pod),
- *   process: (deltas, isInInitialList) => processDeltas(handler, store, deltas, isInInitialList),
+ *   process: (deltas, isInInitialList) => {
+ *     processDeltas({ onAdd: use, onUpdate: use, onDelete: use }, store, deltas, isInInitialList);
+ *   },
  * });
  * await controller.run({ signal });
  */
@@ -124,7 +128,8 @@ export class CacheController<T extends object, I extends string = never> {
   }
 }
 
-export interface NewInformerOptions<T extends object, I extends string, X extends string> extends ReflectorSettings {
+export interface NewInformerOptions<T extends object, I extends string, X extends string>
+  extends Omit<ReflectorSettings<T>, 'decoder'> {
   listerWatcher: ListWatch<T, I>;
   /**
    * Is told what happens to the store, in order, while the change is processed: a slow handler holds up the queue. What it
@@ -133,20 +138,12 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
   handler?: ResourceEventHandler<T>;
   /** How often the handler is told of everything again, in milliseconds. 0, the default, is never. */
   resyncPeriod?: number;
-  /** The indices of the store: functions or paths by index name. */
+  /** The indices of the store beside `namespace`: functions or paths by index name. */
   indexers?: Record<X, IndexSpec<T>>;
   /** Changes each object before it is stored. One that throws is reported, and the object is stored as it came. */
   transform?: TransformFunc<T>;
   /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
   queue?: 'real' | 'delta';
-}
-
-/** An index function that throws must not cost the store an object, so it is reported and the object has no value there. */
-class ReportingIndexer<T extends object, X extends string> extends Indexer<T, X> {
-  protected override indexFailed(name: string, error: unknown): readonly string[] {
-    handleError(error, `index function ${JSON.stringify(name)}`);
-    return [];
-  }
 }
 
 /**
@@ -166,25 +163,39 @@ class ReportingIndexer<T extends object, X extends string> extends Indexer<T, X>
  */
 export function newInformer<T extends object, I extends string = never, X extends string = never>(
   options: NewInformerOptions<T, I, X>,
-): { store: Indexer<T, X>; controller: CacheController<T, I> } {
+): { store: Indexer<T, X | 'namespace'>; controller: CacheController<T, I> } {
   const { listerWatcher, handler = {}, resyncPeriod, indexers, transform, queue = 'real', ...rest } = options;
   requireHandler(handler);
   if (transform !== undefined) requireFunction('options.transform', transform);
   if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
-  const store = new ReportingIndexer<T, X>(undefined, indexers);
+  const { expected } = listerWatcher;
+  const store = new CacheIndexer<T, X>(indexers ?? ({} as Record<X, IndexSpec<T>>), expected);
   const transformer =
     transform && intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
   const told = isolated(handler);
+  const name = `queue of ${listerWatcher.describe()}`;
+  const fifo =
+    queue === 'delta'
+      ? new DeltaFIFO<T>({ name, transformer, knownObjects: store, emitDeltaTypeReplaced: true })
+      : new RealFIFO<T>({ name, transformer });
+  const into = (process: typeof processDeltas<T>): PopProcess<T> => {
+    return (deltas, isInInitialList) => {
+      try {
+        process(told, store, deltas, isInInitialList);
+      } finally {
+        if (fifo.len() === 0) store.settle();
+      }
+    };
+  };
   const controller = new CacheController<T, I>({
     ...rest,
     listerWatcher,
-    queue:
-      queue === 'delta'
-        ? new DeltaFIFO<T>({ transformer, knownObjects: store, emitDeltaTypeReplaced: true })
-        : new RealFIFO<T>({ transformer }),
+    // Objects stay bytes unless something of the user's changes them.
+    decoder: transform === undefined ? store.decoder(expected) : undefined,
+    queue: fifo,
     fullResyncPeriod: resyncPeriod,
-    process: (deltas, isInInitialList) => processDeltas(told, store, deltas, isInInitialList),
-    processBatch: (deltas, isInInitialList) => processDeltasInBatch(told, store, deltas, isInInitialList),
+    process: into(processDeltas),
+    processBatch: into(processDeltasInBatch),
   });
   return { store, controller };
 }

@@ -53,9 +53,10 @@ interface Line<T> {
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
+ * const store = newStore<V1Pod>();
  * const fifo = new DeltaFIFO<V1Pod>({ knownObjects: store, emitDeltaTypeReplaced: true });
  * fifo.add(pod);
- * await fifo.pop((deltas, isInInitialList) => processDeltas(handler, store, deltas, isInInitialList));
+ * await fifo.pop((deltas) => use(deltas), { signal });
  */
 export class DeltaFIFO<T extends object> implements Queue<T> {
   readonly #keyFunction: (object: T) => string;
@@ -189,7 +190,7 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
     const line = this.#order.shift();
     if (line === undefined) return [];
     this.#lines.delete(line.key);
-    this.#initial.through(1, false);
+    this.#initial.through(this.#initial.taken(1), false);
     return line.deltas;
   }
 

@@ -49,7 +49,6 @@ export interface GenericInformer<T extends object, I extends string> {
 interface Entry {
   readonly name: string;
   readonly informer: SharedIndexInformer<never, string>;
-  started: boolean;
 }
 
 /**
@@ -105,7 +104,7 @@ export class SharedInformerFactory {
     if (entry === undefined) {
       if (this.#shuttingDown) throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
       const informer = this.#newInformer(resource, selection, restricted);
-      entry = { name, informer: informer as unknown as Entry['informer'], started: false };
+      entry = { name, informer: informer as unknown as Entry['informer'] };
       this.#entries.set(key, entry);
     } else {
       addMissingIndexers(name, entry.informer, resource.indexers as Record<string, IndexSpec<never>>);
@@ -136,13 +135,11 @@ export class SharedInformerFactory {
    */
   start(options: { signal?: AbortSignal } = {}): void {
     if (this.#shuttingDown) return;
-    for (const entry of this.#entries.values()) {
-      if (entry.started) continue;
-      entry.started = true;
-      if (entry.informer.hasStarted()) continue; // by whoever asked for it
-      const running: Promise<void> = entry.informer
+    for (const { name, informer } of this.#entries.values()) {
+      if (informer.hasStarted()) continue; // by an earlier call, or by whoever asked for it
+      const running: Promise<void> = informer
         .run(options)
-        .catch((error) => handleError(error, `informer of ${entry.name}`))
+        .catch((error) => handleError(error, `informer of ${name}`))
         .finally(() => this.#running.delete(running));
       this.#running.add(running);
     }
@@ -153,7 +150,7 @@ export class SharedInformerFactory {
    * rejects. That handlers were told everything is another matter: see {@link Registration.hasSyncedChecker}.
    */
   async waitForCacheSync(options: { signal?: AbortSignal } = {}): Promise<SyncResult> {
-    const started = [...this.#entries.values()].filter(({ started }) => started);
+    const started = [...this.#entries.values()].filter(({ informer }) => informer.hasStarted());
     await waitFor(options, '', ...started.map(({ informer }) => informer.hasSyncedChecker()));
     const synced = new Map(started.map(({ name, informer }) => [name, informer.hasSynced()]));
     return new SyncResult(synced, options.signal?.reason);

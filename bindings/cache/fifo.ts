@@ -55,8 +55,8 @@ const BATCHABLE: ReadonlySet<DeltaType> = new Set(['Added', 'Updated', 'Deleted'
  * @throws CapstanError INVALID_ARGUMENT for options that contradict each other
  * @example
  * const fifo = new RealFIFO<V1Pod>();
- * fifo.replace(pods, '100');
- * await fifo.pop((deltas, isInInitialList) => processDeltas(handler, store, deltas, isInInitialList));
+ * fifo.replace([pod], '100');
+ * await fifo.pop((deltas, isInInitialList) => use(deltas), { signal });
  */
 export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   readonly #keyFunction: (object: T) => string;
@@ -196,12 +196,13 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     if (this.len() === 0) return false;
     const isInInitialList = !this.hasSynced();
     const deltas = this.#take(1);
+    const initial = this.#initial.taken(1);
     let done = false;
     try {
       process(deltas, isInInitialList);
       done = true;
     } finally {
-      this.#through(deltas, done);
+      this.#through(deltas, initial, done);
     }
     return true;
   }
@@ -223,7 +224,8 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   #process(count: number, process: PopProcess<T>): Promise<Deltas<T>> {
     const isInInitialList = !this.hasSynced();
     const deltas = this.#take(count);
-    return finish(deltas, process, isInInitialList, (done) => this.#through(deltas, done));
+    const initial = this.#initial.taken(deltas.length);
+    return finish(deltas, process, isInInitialList, (done) => this.#through(deltas, initial, done));
   }
 
   #take(count: number): Delta<T>[] {
@@ -235,13 +237,13 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     return deltas;
   }
 
-  #through(deltas: Deltas<T>, done: boolean): void {
-    this.#initial.through(deltas.length, !done && deltas[0]?.type === 'ReplacedAll');
+  #through(deltas: Deltas<T>, initial: number, done: boolean): void {
+    this.#initial.through(initial, !done && deltas[0]?.type === 'ReplacedAll');
   }
 
   /** How many deltas from the front make a batch. */
   #batchSize(): number {
-    const initial = this.#initial.left;
+    const initial = this.#initial.queued;
     const most = Math.min(MAX_BATCH, this.len(), initial > 0 ? initial : MAX_BATCH);
     const keys = new Set<string>();
     for (let i = 0; i < most; i++) {

@@ -62,7 +62,10 @@ export interface Registration {
   hasSyncedChecker(): DoneChecker;
   /** How many notifications wait to be delivered. */
   pending(): number;
-  /** How many notifications were merged into others so far; see {@link HandlerOptions.coalesceAbove}. */
+  /**
+   * How many notifications were merged so far, and so are not delivered; see {@link HandlerOptions.coalesceAbove}. Each notification is
+   * delivered, or waits, or is one of these.
+   */
   coalesced(): number;
 }
 

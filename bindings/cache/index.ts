@@ -61,6 +61,7 @@ export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc 
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
 export { compareResourceVersion } from './resource-version.ts';
+export { RetryWatcher, type RetryWatcherOptions } from './retry-watcher.ts';
 export type {
   FailureClass,
   NextStep,
@@ -84,3 +85,4 @@ export {
   type TransportResponse,
 } from './transport.ts';
 export { type Syncing, SyncResult, waitFor, waitForCacheSync, waitForNamedCacheSync } from './wait-for-sync.ts';
+export { type ListOptions, list, listItems, type WatchEvent, type WatchOptions, watch } from './watch.ts';

@@ -19,7 +19,7 @@ export interface InformerIdentity {
 export interface InformerReadings {
   /** How many seconds ago the server last sent a byte. */
   lastSignOfLifeSeconds(): number | undefined;
-  /** Bytes of memory that the cached objects take, where the cache keeps bytes. */
+  /** Bytes of the cached objects, where they are kept as bytes. */
   bytes(): number | undefined;
   /** How many notifications wait for each handler; handlers of one name are added up. */
   handlerBacklogs(): { handler: string; depth: number }[];

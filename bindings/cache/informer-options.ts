@@ -60,6 +60,8 @@ export interface InformerStatus extends ReflectorStatus {
   isStopped: boolean;
   /** How many objects are cached. */
   objects: number;
+  /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
+  bytes: { live: number; total: number };
   /** How many changes wait to be taken over into the cache. */
   queued: number;
   /** In the order in which they were added. */
@@ -68,7 +70,7 @@ export interface InformerStatus extends ReflectorStatus {
     hasSynced: boolean;
     /** How many notifications wait. */
     pending: number;
-    /** How many were merged into others so far. */
+    /** How many were merged so far, and so are not delivered. */
     coalesced: number;
   }[];
 }

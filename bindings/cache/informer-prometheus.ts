@@ -1,6 +1,6 @@
 /**
- * The informer metrics in Prometheus' text format: client-go's with the names, labels, help and buckets of Kubernetes
- * (component-base metrics/prometheus/clientgo), and ours, which begin with `capstan_` and are read when text() is called.
+ * The informer metrics in Prometheus' text format: client-go's with the names, labels and buckets that Kubernetes gives them, and
+ * ours, which begin with `capstan_` and are read when text() is called.
  */
 import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
 import type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
@@ -76,7 +76,7 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
         const figure = value(figures);
         return figure === undefined ? [] : [`${name}{${labels}} ${showNumber(figure)}`];
       });
-    gauge('capstan_informer_bytes', 'Bytes of memory that the objects of the informer take.', (of) =>
+    gauge('capstan_informer_bytes', 'Bytes of the objects that the informer keeps as bytes.', (of) =>
       of.readings?.bytes(),
     );
     const backlog = 'capstan_informer_handler_backlog';

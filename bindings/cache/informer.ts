@@ -213,6 +213,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#indexer;
   }
 
+  /** The same cache, by its other name in client-go. */
+  getStore(): Indexer<T, I | 'namespace'> {
+    return this.#indexer;
+  }
+
   /** The first list is in the cache, and handlers have been queued all of it. Stays true. */
   hasSynced(): boolean {
     return this.#fifo.hasSynced();
@@ -237,7 +242,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
     if (this.#started) throw this.#alreadyStarted('it runs once, make another one to start again');
     this.#started = true;
-    this.#startGuards();
+    if (!this.#stopped) this.#startGuards();
     const { signal } = options;
     const onAbort = (): void => this.#stop.abort();
     if (signal?.aborted) onAbort();
@@ -282,7 +287,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       ...this.#reflector.status(),
       hasSynced: this.hasSynced(),
       isStopped: this.#stopped,
-      objects: this.#indexer.listKeys().length,
+      objects: this.#indexer.size(),
+      bytes: this.#indexer.bytes(),
       queued: this.#fifo.len(),
       handlers: this.#processor.listeners().map((listener) => ({
         name: listener.name,
@@ -328,7 +334,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         const { lastSignOfLife } = this.#reflector.status();
         return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
       },
-      bytes: () => undefined,
+      bytes: () => this.#indexer.bytes().live || undefined,
       handlerBacklogs: () => this.#processor.backlogs(),
     });
   }

@@ -105,8 +105,8 @@ class TransformingStore<T extends object> implements Store<T>, TransactionStore<
  * A store that sends its whole content on after every change, for consumers that know no changes.
  *
  * @example
- * const store = new UndeltaStore<V1Service>((services) => writeHosts(services));
- * await new Reflector(listWatch, store).run({ signal });
+ * const store = new UndeltaStore<V1Pod>((all) => use(all));
+ * await new Reflector(new ListWatch(transport, Pod), store).run({ signal });
  */
 export class UndeltaStore<T extends object> extends Indexer<T, never> {
   readonly #push: (objects: T[]) => void;

@@ -34,7 +34,7 @@ export class DeletedFinalStateUnknown<T> {
  * A key that is passed where an object is expected, for stores that look an object up by its key.
  *
  * @example
- * store.get(new ExplicitKey('default/web') as unknown as V1Pod);
+ * new Indexer<KubeObject>().get(new ExplicitKey('default/web') as KubeObject);
  */
 export class ExplicitKey {
   readonly key: string;

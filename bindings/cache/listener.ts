@@ -166,11 +166,12 @@ export class ProcessorListener<T extends object> implements Registration {
     if (place === undefined || last === undefined) return false;
     const merged = merge(last, notification);
     if (merged === undefined) return false;
-    this.#coalesced++;
     if (merged !== 'none') {
+      this.#coalesced++;
       this.#backlog.set(place, merged);
       return true;
     }
+    this.#coalesced += 2;
     this.#backlog.set(place, undefined);
     this.#places.delete(key);
     if (isInitial(last)) this.#initialDone();

@@ -44,14 +44,14 @@ class Tombstone {
  * The newer of a store's object and one's own write of it.
  *
  * @example
- * const pods = new MutationCache<V1Pod, never>(informer.getIndexer());
+ * const written = new MutationCache<V1Pod>(informer.getIndexer());
  * informer.addEventHandler({
- *   onAdd: (pod) => pods.onAddOrUpdate(pod),
- *   onUpdate: (_, pod) => pods.onAddOrUpdate(pod),
- *   onDelete: (pod) => pods.onDelete(pod),
+ *   onAdd: (pod) => written.onAddOrUpdate(pod),
+ *   onUpdate: (_, pod) => written.onAddOrUpdate(pod),
+ *   onDelete: (pod) => written.onDelete(pod),
  * });
- * pods.mutation(updated); // what the server answered
- * pods.getByKey('default/web'); // at least as new as that
+ * written.mutation(pod); // what the server answered to an update
+ * written.getByKey('default/web'); // at least as new as that
  */
 export class MutationCache<T extends object, I extends string = string> {
   readonly #store: Pick<Store<T>, 'getByKey'>;

@@ -1,9 +1,10 @@
 /**
  * A list in pages. The version is that of the first page; an expired continue token turns into one full list at the
- * version first asked for. client-go: tools/pager/pager.go list.
+ * version first asked for. client-go: tools/pager/pager.go list, eachListChunkBuffered.
  */
 import type { ListPage } from './decoder.ts';
 import { isResourceExpired } from './status-error.ts';
+import { deferred } from './wait.ts';
 
 export interface ListQuery {
   resourceVersion: string;
@@ -19,9 +20,11 @@ export interface PagedList<T> {
   paged: boolean;
 }
 
+type FetchPage<T> = (query: ListQuery) => Promise<ListPage<T>>;
+
 /** Asks for page after page. Rejects with what `fetchPage` rejects with. `onExpired` is told why a full list is asked for. */
 export async function listPages<T>(
-  fetchPage: (query: ListQuery) => Promise<ListPage<T>>,
+  fetchPage: FetchPage<T>,
   resourceVersion: string,
   limit: number,
   onExpired?: (error: unknown) => void,
@@ -33,8 +36,7 @@ export async function listPages<T>(
     paged = true;
     let page: ListPage<T>;
     try {
-      // A version beside a continue token is an error to the server: the token holds it.
-      page = await fetchPage({ resourceVersion: '', limit, continue: token });
+      page = await fetchPage(following(token, limit));
     } catch (error) {
       if (!isResourceExpired(error)) throw error;
       onExpired?.(error);
@@ -45,4 +47,70 @@ export async function listPages<T>(
     token = page.continue;
   }
   return { items, resourceVersion: first.resourceVersion, paged };
+}
+
+/**
+ * The items of page after page, of which up to `ahead` wait here to be taken while the next is fetched; with 0, the next page is asked for
+ * when the one before has been taken. `signal` ends it with what `fetchPage` rejects with; leaving the iteration fires `abort`, as `signal` does.
+ */
+export async function* eachPage<T>(
+  fetchPage: FetchPage<T>,
+  resourceVersion: string,
+  limit: number,
+  ahead: number,
+  { abort, signal }: { abort: AbortController; signal: AbortSignal | undefined },
+): AsyncGenerator<T[], void, undefined> {
+  const onAbort = (): void => abort.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  const ready: T[][] = [];
+  let taken = deferred();
+  let arrived = deferred();
+  let ended = false;
+  let left = false;
+  let failure: { error: unknown } | undefined;
+  const fetching = (async () => {
+    try {
+      for (let token: string | undefined = ''; token !== undefined && !left; ) {
+        const page = await fetchPage(token === '' ? { resourceVersion, limit, continue: '' } : following(token, limit));
+        ready.push(page.items);
+        arrived.resolve();
+        while (ready.length > ahead && !left) await taken.promise;
+        token = page.continue === '' ? undefined : page.continue;
+      }
+    } catch (error) {
+      failure = { error };
+    } finally {
+      ended = true;
+      arrived.resolve();
+    }
+  })();
+  try {
+    for (;;) {
+      const page = ready[0];
+      if (page !== undefined) {
+        yield page;
+        ready.shift();
+        taken.resolve();
+        taken = deferred();
+      } else if (ended) {
+        break;
+      } else {
+        arrived = deferred();
+        await arrived.promise;
+      }
+    }
+    if (failure !== undefined) throw failure.error;
+  } finally {
+    left = true;
+    taken.resolve();
+    signal?.removeEventListener('abort', onAbort);
+    if (!ended) abort.abort();
+    await fetching;
+  }
+}
+
+/** A version beside a continue token is an error to the server: the token holds it. */
+function following(token: string, limit: number): ListQuery {
+  return { resourceVersion: '', limit, continue: token };
 }

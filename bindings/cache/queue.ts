@@ -88,6 +88,8 @@ export class Waiters {
  */
 export class InitialPopulation {
   #state: 'none' | 'listed' | 'failed' = 'none';
+  /** Of the population: what is in the queue, and what has not been processed. */
+  #queued = 0;
   #left = 0;
   #synced = false;
   #resolve = (): void => undefined;
@@ -100,8 +102,8 @@ export class InitialPopulation {
     this.checker = { name, done };
   }
 
-  get left(): number {
-    return this.#left;
+  get queued(): number {
+    return this.#queued;
   }
 
   get synced(): boolean {
@@ -119,14 +121,22 @@ export class InitialPopulation {
   listed(count: number): void {
     if (this.#state === 'listed') return;
     this.#state = 'listed';
+    this.#queued = count;
     this.#left = count;
     this.#check();
   }
 
-  /** Pops went through. @param lost a whole list among them could not be taken over: the next list takes its place */
-  through(count: number, lost: boolean): void {
-    if (this.#left === 0) return;
-    this.#left -= count;
+  /** So many are taken off the queue; returns how many of them are of the population, for {@link through}. */
+  taken(count: number): number {
+    const initial = Math.min(count, this.#queued);
+    this.#queued -= initial;
+    return initial;
+  }
+
+  /** So many of the population are through. @param lost a whole list among them could not be taken over: the next takes its place */
+  through(initial: number, lost: boolean): void {
+    if (initial === 0) return;
+    this.#left -= initial;
     if (lost) this.#state = 'failed';
     else this.#check();
   }

@@ -14,6 +14,9 @@ export interface ReflectorStore<T> {
   bookmark?(resourceVersion: string): void;
 }
 
+/** As in client-go since 1.35. A server that knows no streams costs one refused request a round; one that does not even refuse, half a minute once. */
+export const WATCH_LIST_BY_DEFAULT = true;
+
 export interface ReflectorOptions<T = object> {
   clock?: Clock;
   /** In [0, 1): jitter of the back-off and of timeoutSeconds. */
@@ -30,7 +33,7 @@ export interface ReflectorOptions<T = object> {
   watchErrorHandler?: WatchErrorHandler;
   /**
    * Asks for the initial objects through a watch, which costs the server less than a list; where it does not serve that, they
-   * are listed. Default true, as in client-go since 1.35.
+   * are listed. Default true.
    */
   watchList?: boolean;
   /** Objects a page of each list. 0, the default: 500, or no pages where the server can then answer from its memory. */

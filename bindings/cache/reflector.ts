@@ -16,7 +16,7 @@ import { type Decoder, jsonDecoder } from './decoder.ts';
 import type { Caller, ListWatch } from './list-watch.ts';
 import { type ListQuery, listPages } from './pager.ts';
 import { isBusy, isWorthReporting, VeryShortWatch } from './reflector-errors.ts';
-import type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
+import { type ReflectorOptions, type ReflectorStore, WATCH_LIST_BY_DEFAULT } from './reflector-options.ts';
 import { isReset } from './rest.ts';
 import { ResyncTimer } from './resync-timer.ts';
 import { RetryWithDeadline } from './retry-with-deadline.ts';
@@ -120,7 +120,7 @@ export class Reflector<T extends object, I extends string = never> {
     this.#onError = watchErrorHandler ?? ((error, failure) => this.#report(error, failure));
     this.#backoff = new Backoff(clock, random, options.backoff);
     this.#internalErrors = this.#newInternalErrors();
-    this.#streams = options.watchList ?? true;
+    this.#streams = options.watchList ?? WATCH_LIST_BY_DEFAULT;
   }
 
   /** The version of the last list, event or bookmark that was taken over; "" before the first. */

@@ -79,9 +79,8 @@ export async function waitFor(
     await checker.done;
     unfinished.delete(checker);
   });
-  // One that is done already counts, also when the signal has fired.
-  await Promise.resolve();
-  if (unfinished.size > 0) await abortable(Promise.all(each), signal).catch(rethrowUnlessAborted);
+  // Also where the signal has fired already this takes long enough for those that are done to count.
+  await abortable(Promise.all(each), signal).catch(rethrowUnlessAborted);
   if (unfinished.size === 0) return true;
   if (what !== '') report(what, [...unfinished].map(({ name }) => name).sort(), signal.reason);
   return false;

@@ -85,9 +85,9 @@ export class Connections {
     if (this.#plain) return undefined;
     for (let mayReuse = !fresh; ; mayReuse = true) {
       for (const session of this.#sessions) {
-        if (!session.usable) this.#sessions.delete(session);
-        else if (mayReuse && session.reserve()) return session;
+        if (!session.usable || session.closedAsIdle()) this.#sessions.delete(session);
       }
+      for (const session of this.#sessions) if (mayReuse && session.reserve()) return session;
       const dial = this.#dialOnce();
       const dialed = await dial.wait(signal);
       if (dialed === undefined || 'socket' in dialed) return undefined;
@@ -118,8 +118,10 @@ export class Connections {
     for (const socket of this.#dialed.splice(0)) socket.destroy();
   }
 
+  /** Their streams have been ended: nothing waits for a server that may no longer answer. */
   close(): void {
     this.#dial?.abandon(new Error('the transport is closed'));
+    for (const session of this.#sessions) session.destroy();
     this.retire();
   }
 
@@ -159,7 +161,8 @@ class DialedAgent extends HttpsAgent {
   }
 
   override createConnection(...args: Parameters<HttpsAgent['createConnection']>): Duplex | null | undefined {
-    const socket = this.#dialed.pop();
+    let socket = this.#dialed.pop();
+    while (socket?.destroyed) socket = this.#dialed.pop();
     if (socket === undefined) return super.createConnection(...args);
     socket.ref();
     return socket;

@@ -23,12 +23,14 @@ export class Session {
   readonly #health: Health;
   /** Streams, and places taken for streams to come. */
   #open = 0;
-  #carriedSome = false;
+  #used = false;
   #accepts = true;
   /** Nobody will open a stream on it again. */
   #retired = false;
   /** When something was last heard of the server. */
   #heardAt: number;
+  /** When a PING was sent, as long as nothing was heard since. Outlives the stream for which it was sent. */
+  #askedAt: number | undefined;
   #timer: unknown;
 
   /** @param session whose SETTINGS have arrived, so that its limit is known */
@@ -53,13 +55,17 @@ export class Session {
     return this.#accepts && !this.#session.closed && !this.#session.destroyed;
   }
 
+  /** Without a stream for so long, or on a PING that so long ago was not answered, that it is better closed than used. Closes it then. */
+  closedAsIdle(): boolean {
+    if (this.#open > 0 || !this.usable) return false;
+    if (this.#silence() < IDLE_TIMEOUT && this.#patience() > 0) return false;
+    this.#close();
+    return true;
+  }
+
   /** Takes a place for one stream, or says that there is none. */
   reserve(): boolean {
     if (!this.usable || this.#open >= this.limit) return false;
-    if (this.#open === 0 && this.#silence() >= IDLE_TIMEOUT) {
-      this.#close();
-      return false;
-    }
     this.#open++;
     if (this.#open === 1) {
       this.#session.ref();
@@ -73,8 +79,8 @@ export class Session {
     this.#open--;
     if (this.#open > 0) return;
     this.#stopTimer();
+    if (!this.#session.destroyed) this.#session.unref();
     if (this.#retired) this.#close();
-    else if (!this.#session.destroyed) this.#session.unref();
   }
 
   /** Opens a stream on the place that was reserved; with it the place is given back. Throws what node:http2 throws. */
@@ -87,10 +93,10 @@ export class Session {
     return stream;
   }
 
-  /** Whether a stream that is opened now could meet a connection that the server has closed meanwhile. True from the second stream on. */
-  get reused(): boolean {
-    const before = this.#carriedSome;
-    this.#carriedSome = true;
+  /** Counts as used from now on. Whether it did before: then the server may have closed it meanwhile. */
+  markUsed(): boolean {
+    const before = this.#used;
+    this.#used = true;
     return before;
   }
 
@@ -109,6 +115,7 @@ export class Session {
 
   heard(): void {
     this.#heardAt = this.#health.clock.now();
+    this.#askedAt = undefined;
   }
 
   /** How many streams the server allows at a time. */
@@ -125,33 +132,42 @@ export class Session {
     return this.#health.clock.now() - this.#heardAt;
   }
 
+  /** How long the answer to a PING may still take. */
+  #patience(): number {
+    const { clock, pingTimeout } = this.#health;
+    return this.#askedAt === undefined ? pingTimeout : this.#askedAt + pingTimeout - clock.now();
+  }
+
   /** One timer for many reads: when it fires it looks how long ago the last one was. */
   #watch(): void {
     const { clock, readIdleTimeout } = this.#health;
     this.#stopTimer();
     if (readIdleTimeout === 0 || this.#open === 0 || this.#session.destroyed) return;
     const left = readIdleTimeout - this.#silence();
-    if (left <= 0) this.#ping();
-    else this.#timer = clock.setTimer(() => this.#watch(), left);
+    if (this.#askedAt !== undefined) this.#timer = clock.setTimer(() => void this.#judge(), this.#patience());
+    else if (left > 0) this.#timer = clock.setTimer(() => this.#watch(), left);
+    else this.#ping();
   }
 
   #ping(): void {
-    const { clock, pingTimeout } = this.#health;
-    const sentAt = clock.now();
-    // False, and an error without an effect, where earlier ones are unanswered: this one will be too.
-    this.#session.ping((error) => {
-      if (error !== null) return;
-      this.heard();
-      this.#watch();
-    });
-    this.#timer = clock.setTimer(async () => {
-      // A process that was busy or asleep has the answer in its socket: timers come before I/O.
-      await macrotask();
-      await macrotask();
-      if (this.#session.destroyed || this.#open === 0) return;
-      if (this.#heardAt >= sentAt) this.#watch();
-      else this.destroy(new Error(`the server did not answer a PING within ${pingTimeout} ms`));
-    }, pingTimeout);
+    this.#askedAt = this.#health.clock.now();
+    const answered = (error: Error | null): void => {
+      if (error === null) this.heard();
+    };
+    // node sends no PING on a session that is closing, after GOAWAY; SETTINGS must be answered as well.
+    if (this.#session.closed) this.#session.settings({}, answered);
+    else this.#session.ping(answered);
+    this.#watch();
+  }
+
+  /** The time for an answer is over. */
+  async #judge(): Promise<void> {
+    // A process that was busy or asleep has the answer in its socket: timers come before I/O.
+    await macrotask();
+    await macrotask();
+    if (this.#session.destroyed) return;
+    if (this.#askedAt === undefined) this.#watch();
+    else this.destroy(new Error(`the server did not answer a PING within ${this.#health.pingTimeout} ms`));
   }
 
   #stopTimer(): void {

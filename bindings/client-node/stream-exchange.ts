@@ -32,7 +32,7 @@ export function streamExchange(
 ): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
-    const reused = session.reused;
+    const reused = session.markUsed();
     let stream: ClientHttp2Stream;
     try {
       if (signal?.aborted) throw aborted(request, target, signal);

@@ -138,6 +138,11 @@ export class Faults {
     return used.map((active) => active.fault);
   }
 
+  /** Those that were to hit a number of times and have not yet. */
+  unmet(): Fault[] {
+    return [...this.#active].map(({ fault }) => fault).filter(({ times }) => times !== undefined);
+  }
+
   /** Whether the port is to be closed. */
   portClosed(): boolean {
     return [...this.#active].some((active) => closesPort(active.fault));

@@ -181,6 +181,13 @@ export class ApiServer {
   }
 
   /**
+   * The faults with `times` that have not hit as often yet: a test asks at its end, lest it passed because nothing happened.
+   */
+  unmetFaults(): Fault[] {
+    return this.#faults.unmet();
+  }
+
+  /**
    * Drops all history: every version handed out before is from now on too old. A watch from it gets 410 as an event, a
    * continue token 410 with a token to go on with, an exact list 410. Running watches go on.
    */

@@ -113,9 +113,12 @@ class Watch {
     this.#catchUp();
   }
 
-  /** A bookmark promises that all up to its version has been sent, so there is none while the socket is full. */
+  /**
+   * A bookmark promises that all up to its version has been sent, so there is none while the socket is full, save the one
+   * that ends the initial events: those are written whether there is room or not.
+   */
   bookmark(version: number, initialEventsEnd = false): void {
-    if (this.#full || this.#ended) return;
+    if (this.#ended || (this.#full && !initialEventsEnd)) return;
     const { kind, view } = this.#options;
     const at = Math.max(version, this.#cursor);
     const annotations = initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};

@@ -74,7 +74,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     const { clock, server, told, store, controller, abort, run } = setUp({
       queue,
       handler: {
-        onAdd: (object) => expect(store.get(object)).toBe(object),
+        onAdd: (object) => expect(store.get(object)).toEqual(object),
         onUpdate: (_, now, change) => {
           expect(store.byIndex('value', '2')).toEqual([now]);
           expect([change.spec, change.metadata]).toEqual([false, false]);

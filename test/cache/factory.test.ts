@@ -147,19 +147,31 @@ describe('a factory', () => {
   test('ends all its informers at shutdown, waits for them, and starts none after it', async () => {
     const { clock, server, factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
-    const late = factory.informerFor(Nodes, { labelSelector: 'late' });
     factory.start();
+    const late = factory.informerFor(Nodes, { labelSelector: 'late' });
     await clock.settle();
     await Promise.all([factory.shutdown(), factory.shutdown()]);
     expect([informer.isStopped(), clock.timers()]).toEqual([true, 0]);
     const requests = server.requests.length;
     factory.start();
     await clock.settle();
-    expect([late.isStopped(), server.requests.length]).toEqual([true, requests]);
+    expect([late.hasStarted(), late.isStopped(), server.requests.length]).toEqual([false, true, requests]);
     expect(factory.informerFor(ConfigMaps)).toBe(informer);
     expect(() => factory.informerFor(ConfigMaps, { namespace: 'new' })).toThrow(
       expect.objectContaining({ code: 'STOPPED' }),
     );
+  });
+
+  test('waits at shutdown also for informers that were removed', async () => {
+    const { clock, factory } = setUp();
+    const informer = factory.informerFor(ConfigMaps);
+    factory.start();
+    await clock.settle();
+    const removed = factory.remove(ConfigMaps);
+    expect(informer.isStopped()).toBe(false);
+    await factory.shutdown();
+    expect(informer.isStopped()).toBe(true);
+    await removed;
   });
 
   test('waits at shutdown for informers that its signal has ended', async () => {

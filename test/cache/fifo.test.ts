@@ -85,6 +85,19 @@ describe('RealFIFO', () => {
     await fifo.hasSyncedChecker().done;
   });
 
+  test('is not synced by a pop that overtakes the one of the first list', async () => {
+    const fifo = real();
+    fifo.replace([a], '5');
+    fifo.update(a);
+    let finish: () => void = () => undefined;
+    const list = fifo.pop(() => new Promise<void>((resolve) => (finish = resolve)));
+    expect(popOne(fifo)).toBe('Updated a@1 initial');
+    expect(fifo.hasSynced()).toBe(false);
+    finish();
+    await list;
+    expect(fifo.hasSynced()).toBe(true);
+  });
+
   test('leaves bookmarks out where it is told to, and without atomic events', () => {
     for (const fifo of [real({ emitDeltaTypeBookmark: false }), single()]) {
       fifo.bookmark('5');
@@ -176,6 +189,29 @@ describe('a queue of deltas', () => {
     queue.add(a);
     expect(await codeOf(queue.pop(() => undefined, { signal: abort.signal }))).toBe('ABORTED');
     expect((await other).map(show)).toEqual(['Added a@1']);
+  });
+
+  // A consumer gives one signal to every pop of its life: each listener that stayed would be kept as long.
+  test.each(queues)('%s leaves no listener on the signal of a pop', async (_, make) => {
+    const queue = make();
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (...of: Parameters<typeof addEventListener>) => {
+      listeners++;
+      addEventListener.apply(signal, of);
+    };
+    signal.removeEventListener = (...of: Parameters<typeof removeEventListener>) => {
+      listeners--;
+      removeEventListener.apply(signal, of);
+    };
+    for (let i = 0; i < 3; i++) {
+      const popping = queue.pop(() => undefined, { signal });
+      expect(listeners).toBe(1);
+      queue.add(item('a', i));
+      await popping;
+      expect(listeners).toBe(0);
+    }
   });
 
   test.each(queues)('%s passes on what a consumer throws; the delta is off the queue', async (_, make) => {

@@ -143,12 +143,21 @@ describe('objects of a cache', () => {
     expect(() => write(transformed)).toThrow(TypeError);
   });
 
-  test('are not in production, nor where that is asked for', async () => {
-    expect(() => write({ ...(Object.freeze({ data: Object.freeze({}) }) as ConfigMap) })).toThrow(TypeError);
-    expect(Object.isFrozen(await stored({ freeze: false }))).toBe(false);
+  test('are not frozen in production, nor where that is asked for, if they are plain', async () => {
+    const transform = (object: ConfigMap): ConfigMap => object;
+    expect(Object.isFrozen(await stored({ transform }))).toBe(true);
+    expect(Object.isFrozen(await stored({ transform, freeze: false }))).toBe(false);
     process.env.NODE_ENV = 'production';
-    expect(Object.isFrozen(await stored({}))).toBe(false);
-    expect(Object.isFrozen(await stored({ freeze: true }))).toBe(true);
+    expect(Object.isFrozen(await stored({ transform }))).toBe(false);
+    expect(Object.isFrozen(await stored({ transform, freeze: true }))).toBe(true);
+    expect(() => write(Object.freeze({ data: Object.freeze({}) }) as ConfigMap)).toThrow(TypeError);
+  });
+
+  test('that are kept as bytes are read-only in any case', async () => {
+    process.env.NODE_ENV = 'production';
+    const object = await stored({ freeze: false });
+    expect(() => write(object)).toThrow(TypeError);
+    expect(object).toEqual(expect.objectContaining({ data: { v: '1' } }));
   });
 
   test('are watched and not frozen where the environment or an option says so', async () => {

@@ -105,6 +105,19 @@ describe('a provider of metrics', () => {
     await third.informer.stop();
   });
 
+  // The name stayed taken for ever.
+  test('hears nothing of an informer that is stopped before it runs', async () => {
+    const { calls, provider } = recorder();
+    const { informer } = setUp({ name: 'web', metricsProvider: provider });
+    await informer.stop();
+    await informer.run();
+    expect(calls).toEqual([]);
+    const other = setUp({ name: 'web', metricsProvider: provider });
+    void other.informer.run();
+    await other.informer.stop();
+    expect(reported).toEqual([]);
+  });
+
   test('gives the last 15 digits of a version, and none of one that is no number', async () => {
     const { calls, provider } = recorder();
     const { clock, server, informer } = setUp({ name: 'web', metricsProvider: provider });
@@ -147,7 +160,8 @@ describe('the text format', () => {
     await clock.settle();
     const labels = 'name="a \\"web\\"",group="",version="v1",resource="configmaps"';
     const lines = metrics.text().split('\n');
-    expect(lines.filter((line) => !line.startsWith('#') && !line.includes('last_sign_of_life'))).toEqual([
+    expect(lines.filter((line) => !/^#|last_sign_of_life/.test(line))).toEqual([
+      `capstan_informer_bytes{${labels}} ${informer.status().bytes.live}`,
       `capstan_informer_handler_backlog{${labels},handler="handler-1"} 2`,
       ...['0.001', '0.005', '0.01', '0.025', '0.05', '0.1', '0.25', '0.5', '1', '2.5', '5', '10', '+Inf'].map(
         (le) => `informer_processing_latency_seconds_bucket{${labels},le="${le}"} 1`,
@@ -158,7 +172,9 @@ describe('the text format', () => {
       `informer_store_resource_version{${labels}} 3`,
       '',
     ]);
+    expect(informer.status().bytes.live).toBeGreaterThan(100);
     for (const [type, name] of [
+      ['gauge', 'capstan_informer_bytes'],
       ['gauge', 'capstan_informer_handler_backlog'],
       ['histogram', 'informer_processing_latency_seconds'],
       ['gauge', 'informer_queued_items'],

@@ -108,6 +108,29 @@ describe('a server that offers HTTP/2', () => {
     expect(sessions).toHaveLength(3);
   });
 
+  test('loses the connections again that a peak of watches has opened, when they have idled for 90 s', async () => {
+    const clock = new FakeClock();
+    const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 2 } });
+    const transport = transportTo(url, { clock });
+    const controller = new AbortController();
+    const peak = await Promise.all(Array.from({ length: 5 }, () => watch(transport, '/watch', controller.signal)));
+    expect(sessions).toHaveLength(3);
+    let closed = 0;
+    for (const session of sessions) session.once('close', () => closed++);
+    const staying = await watch(transport);
+    controller.abort();
+    expect(await Promise.all(peak.map((reader) => kindOf(reader.next())))).toEqual(Array(5).fill('aborted'));
+    await ask(transport); // round trips, in which the streams have ended
+    clock.step(90_000);
+    await expect
+      .poll(async () => {
+        await ask(transport);
+        return closed;
+      })
+      .toBe(2);
+    await staying.return?.();
+  });
+
   test('that allows no stream at all refuses, instead of being dialled for ever', async () => {
     const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 0 } });
     expect(await kindOf(get(transportTo(url)))).toBe('refused');
@@ -478,6 +501,64 @@ describe('a half-open connection', () => {
     const off = await throughProxy(clock, { readIdleTimeout: 0 });
     await watch(off.transport);
     expect(clock.timers()).toBe(0);
+  });
+
+  test('is found beneath requests that give up too early to see it themselves', async () => {
+    // Story: the deadline of a PING was dropped with the last stream, and the next request, 10 s later, began the wait anew, for ever.
+    const clock = new FakeClock();
+    const { server, proxy, transport } = await throughProxy(clock);
+    await ask(transport);
+    proxy.freeze();
+    await clock.run(40_000);
+    for (let i = 0; i < 2; i++) {
+      const controller = new AbortController();
+      const request = kindOf(get(transport, '/', controller.signal));
+      await clock.run(10_000);
+      controller.abort();
+      expect(await request).toBe('aborted');
+    }
+    const { sessions } = server;
+    expect(sessions).toHaveLength(1);
+    const direct = freezingProxy(server.url); // the network is back, for new connections
+    cleanups.push(async () => (await direct).stop());
+    const request = kindOf(get(transport));
+    await clock.run(30_000); // no connection comes about through the frozen proxy: it is a new one that was tried
+    expect(await request).toBe('refused');
+  });
+
+  test('is found although the server said GOAWAY, for the watches that it keeps', async () => {
+    const clock = new FakeClock();
+    const { server, proxy, transport } = await throughProxy(clock);
+    const reader = await watch(transport);
+    const [session] = server.sessions;
+    session?.goaway(constants.NGHTTP2_NO_ERROR);
+    await expect
+      .poll(async () => {
+        await ask(transport);
+        return server.sessions.length;
+      })
+      .toBe(2);
+    for (let i = 0; i < 3; i++) {
+      await clock.run(40_000); // a quiet watch on it is not cut
+      await ask(transport);
+    }
+    proxy.freeze();
+    const end = kindOf(reader.next());
+    await clock.run(45_000);
+    expect(await end).toBe('reset');
+  });
+
+  test('is not what a process makes of it that was busy for too long to read the answer', async () => {
+    const clock = new FakeClock();
+    const { server, transport } = await throughProxy(clock);
+    const reader = await watch(transport);
+    const ping = once(server.sessions[0]!, 'ping');
+    clock.step(30_000);
+    await ping;
+    clock.step(15_000); // at once: the answer is in the socket, unread
+    await ask(transport);
+    server.sessions[0]?.destroy();
+    expect(await kindOf(reader.next())).toBe('reset'); // only now
   });
 
   test('is closed instead of used after idling for 90 s', async () => {

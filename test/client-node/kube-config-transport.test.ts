@@ -11,6 +11,7 @@ import { KubeConfig, type User } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { serveH2 } from './h2-servers.ts';
 import { type Authority, authority, certificate, serve, text } from './servers.ts';
 
 let ca: Authority;
@@ -170,6 +171,37 @@ describe('credentials', () => {
     expect(await text(slow.body)).toBe('alice end');
     const old = sockets[0]!;
     if (!old.destroyed) await once(old, 'close');
+  });
+
+  test('a renewed client certificate leads to a new HTTP/2 connection; the running watch ends on the old one, which then closes', async () => {
+    const release = Promise.withResolvers<void>();
+    const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true };
+    const h2 = await serveH2({ ...server, ...options }, async (request, response) => {
+      response.write(`${(request.socket as TLSSocket).getPeerCertificate().subject.CN} `);
+      if (request.url === '/slow') await release.promise;
+      response.end('end');
+    });
+    cleanups.push(() => h2.stop());
+    const path = await folder();
+    const [certFile, keyFile] = [join(path, 'cert.pem'), join(path, 'key.pem')];
+    const write = ({ cert, key }: Authority) => {
+      writeFileSync(certFile, cert);
+      writeFileSync(keyFile, key);
+    };
+    write(alice);
+    const transport = transportOf(configFor(h2.url, { certFile, keyFile }));
+    const slow = await transport.request({ method: 'GET', path: '/slow' });
+    expect(await ask(transport)).toBe('alice end');
+    expect(h2.sessions).toHaveLength(1);
+    write(bob);
+    for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('bob end');
+    expect(h2.sessions).toHaveLength(2);
+    const closed = once(h2.sessions[0]!, 'close');
+    release.resolve();
+    expect(await text(slow.body)).toBe('alice end');
+    await closed;
+    expect(await ask(transport)).toBe('bob end');
+    expect(h2.sessions).toHaveLength(2);
   });
 
   test('an exec plugin is run again when its credential has expired, and not before', async () => {

@@ -89,6 +89,11 @@ export class ControlPlane {
     await this.restart('SIGKILL');
   }
 
+  /** Where etcd's JSON gateway answers: `http://127.0.0.1:<port>`. */
+  get etcdUrl(): string {
+    return `http://127.0.0.1:${this.#ports.etcd}`;
+  }
+
   /** Runs another program that must not outlive the control plane; its output goes to the same folder. */
   run(name: string, path: string, args: readonly string[]): Program {
     const program = new Program(name, path, args, join(this.folder, `${name}.log`), this.#leash);
@@ -110,7 +115,7 @@ export class ControlPlane {
   }
 
   async #startEtcd(): Promise<void> {
-    const client = `http://127.0.0.1:${this.#ports.etcd}`;
+    const client = this.etcdUrl;
     const peer = `http://127.0.0.1:${this.#ports.peer}`;
     const etcd = new Program(
       'etcd',
@@ -141,7 +146,7 @@ export class ControlPlane {
       'kube-apiserver',
       this.#programs.apiServer,
       [
-        `--etcd-servers=http://127.0.0.1:${this.#ports.etcd}`,
+        `--etcd-servers=${this.etcdUrl}`,
         '--bind-address=127.0.0.1',
         '--advertise-address=127.0.0.1',
         `--secure-port=${this.#ports.api}`,
@@ -158,6 +163,7 @@ export class ControlPlane {
         '--disable-admission-plugins=ServiceAccount', // no controller manager makes the accounts it asks for
         '--endpoint-reconciler-type=none', // loopback is no endpoint
         '--watch-cache=true',
+        '--storage-media-type=application/json', // so that a test can read in etcd what was written
         '--shutdown-watch-termination-grace-period=2s', // on SIGTERM watches end in order; else they hold it for a minute
         '--profiling=false',
       ],
@@ -202,7 +208,7 @@ export class ControlPlane {
 
   /** etcd's JSON gateway: its own protocol is gRPC. */
   async #etcdCall(method: string, body: object): Promise<unknown> {
-    const url = `http://127.0.0.1:${this.#ports.etcd}/v3/${method}`;
+    const url = `${this.etcdUrl}/v3/${method}`;
     const response = await fetch(url, {
       method: 'POST',
       body: JSON.stringify(body),

@@ -57,7 +57,7 @@ describe('a runtime', () => {
 
 test('the text names every failure and everything that was skipped', () => {
   const text = describeOutcomes([
-    outcome('node-26', [result('a'), result('b', 'failed')]),
+    outcome('node-26', [result('a'), result('b', 'failed')], { blind: ['this from that'] }),
     outcome('bun', [], { skipped: 'not found: install it' }),
     outcome('csp', [result('c', 'skipped'), result('d')]),
     outcome('deno', [], { failure: 'ended with 1' }),
@@ -68,6 +68,7 @@ test('the text names every failure and everything that was skipped', () => {
   expect(text).toContain('FAILED node-26 > queue.ts > b\n  Unmet: expected 1 to be 2');
   expect(text).toContain('skipped on csp: queue.ts > c');
   expect(text).toContain('FAILED deno: ended with 1');
+  expect(text).toContain('not told on node-26: this from that');
 });
 
 test('the JSON report adds up as the reports of the test runner do', () => {

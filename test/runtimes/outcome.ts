@@ -2,6 +2,7 @@
  * From results to a verdict. Nothing passes by being left out: a runtime that was asked for and is missing is named, one that left out tests which
  * others ran has failed, and so has one that ran none.
  */
+import { TITLE as CACHE_CASES } from './cache-title.ts';
 import type { Result } from './shim/registry.ts';
 
 /** Of one runtime, or one group of checks. */
@@ -11,6 +12,8 @@ export interface Outcome {
   readonly about: string;
   readonly seconds: number;
   readonly results: readonly Result[];
+  /** What this runtime was asserted not to tell. */
+  readonly blind?: readonly string[];
   /** Why there are no results: it could not run. */
   readonly failure?: string;
   /** Why it was not tried. */
@@ -34,7 +37,8 @@ export function hasFailed(outcome: Outcome): boolean {
 }
 
 /** The files of cases and what else is the same everywhere; the rest is about one runtime. */
-const isShared = ({ path }: Result): boolean => path[0]?.endsWith('.ts') === true || path[0] === 'recorded traces';
+const isShared = ({ path: [group = ''] }: Result): boolean =>
+  group.endsWith('.ts') || group === 'recorded traces' || group === CACHE_CASES;
 
 /** The outcomes of runtimes, where each that left out a test of another's has failed. */
 export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {
@@ -72,7 +76,8 @@ export function describeOutcomes(outcomes: readonly Outcome[]): string {
         : `SKIPPED: ${outcome.skipped}`;
     return `${outcome.name.padEnd(10)} ${outcome.about.padEnd(40)} ${outcome.seconds.toFixed(1).padStart(5)} s  ${counts}`;
   });
-  for (const { name, failure, results } of outcomes) {
+  for (const { name, failure, results, blind = [] } of outcomes) {
+    for (const what of blind) lines.push(`not told on ${name}: ${what}`);
     if (failure !== undefined) lines.push('', `FAILED ${name}: ${failure}`);
     for (const result of results) {
       if (result.state === 'skipped') lines.push(`skipped on ${name}: ${titleOf(result)}`);

@@ -4,6 +4,18 @@ import type { Result } from './shim/registry.ts';
 /** Stands before everything that a suite writes for the program that started it, one line each. */
 export const MARK = '::capstan-runtimes::';
 
+/** Where the cases of the cache find their servers, and what this runtime's fetch can tell of a fault. */
+export interface ClusterClaims {
+  /** Of cluster.ts. */
+  readonly url: string;
+  /** A page reaches no other origin than its own, but through a proxy. */
+  readonly through: 'address' | 'proxy';
+  /** `'alike'`: fetch says only that there was no answer, be the connection refused or reset. */
+  readonly refusedAndReset: 'apart' | 'alike';
+  /** What is decompressed of a body in several gzip members; after `'first'` the rest is dropped in silence, with `'none'` the bytes come as they are. */
+  readonly gzipMembers: 'all' | 'first' | 'none';
+}
+
 /** What is asserted of a runtime. Plain text: it crosses a command line, an address or a worker's configuration. */
 export interface Claims {
   /** What it says of itself: see identity.ts. */
@@ -12,6 +24,7 @@ export interface Claims {
   readonly keys: 'wasm' | 'js';
   /** Who reads strings for the core: the engine without leaving Wasm, or two functions in JS. */
   readonly strings: 'native' | 'foreign';
+  readonly cluster: ClusterClaims;
 }
 
 export interface SuiteReport {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inBrowser } from './browser.ts';
 import { type Project, root } from './bundle.ts';
 import { onPath, type Program, suiteIn } from './launch.ts';
-import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
+import type { Claims, ClusterClaims, SuiteMessage, SuiteReport } from './report.ts';
 
 export const tools = join(root, 'tools/runtimes');
 const modules = join(tools, 'node_modules');
@@ -14,13 +14,24 @@ const LIMIT_MS = 120_000;
 
 export interface Runtime {
   readonly name: string;
-  readonly claims: Claims;
+  /** Asserted by the suite, and with what its fetch can tell by the cases of the cache. */
+  readonly claims: Omit<Claims, 'cluster'>;
+  readonly fetch: FetchClaims;
   /** What to do where it is missing. */
   readonly missing: string;
   /** Path of its program. */
   find(): string | undefined;
-  run(program: string, project: Project): Promise<SuiteReport>;
+  /** @param cluster address of cluster.ts */
+  run(program: string, project: Project, cluster: string): Promise<SuiteReport>;
 }
+
+type FetchClaims = Omit<ClusterClaims, 'url'>;
+
+/** node's own, and those that took it for a model. */
+const LIKE_NODE: FetchClaims = { through: 'address', refusedAndReset: 'apart', gzipMembers: 'all' };
+
+const claimsOf = ({ claims, fetch }: Runtime, cluster: string): string =>
+  JSON.stringify({ ...claims, cluster: { url: cluster, ...fetch } } satisfies Claims);
 
 const platform = `${process.platform}-${process.arch}`;
 const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and this machine has none`;
@@ -34,22 +45,27 @@ const find = (path: string, name: string): string | undefined => {
 
 interface InProcess {
   readonly name: string;
-  readonly claims: Claims;
+  readonly claims: Runtime['claims'];
   /** Within the node_modules of tools/runtimes. */
   readonly path: string;
   readonly flags: readonly string[];
   readonly env?: Program['env'];
+  readonly fetch?: FetchClaims;
 }
 
-function inProcess({ name, claims, path, flags, env = {} }: InProcess): Runtime {
-  const args = [...flags, 'process.js', JSON.stringify(claims)];
-  return {
+function inProcess({ name, claims, path, flags, env = {}, fetch = LIKE_NODE }: InProcess): Runtime {
+  const runtime: Runtime = {
     name,
     claims,
+    fetch,
     missing: fromNpm,
     find: () => find(path, claims.runtime),
-    run: (command, { folder }) => suiteIn({ command, args, cwd: folder, env }, LIMIT_MS),
+    run(command, { folder }, cluster) {
+      const args = [...flags, 'process.js', claimsOf(runtime, cluster)];
+      return suiteIn({ command, args, cwd: folder, env }, LIMIT_MS);
+    },
   };
+  return runtime;
 }
 
 /** The names of the package, as a page without a bundler has to be told them; taken from its manifest. */
@@ -80,10 +96,11 @@ const chromium: Runtime = {
   claims: { runtime: 'chromium', keys: 'wasm', strings: 'native' },
   missing: 'install chromium so that it is on PATH, or set CHROMIUM to its path',
   find: () => process.env.CHROMIUM || onPath('chromium', 'chromium-browser', 'google-chrome'),
-  async run(command, project) {
+  fetch: { through: 'proxy', refusedAndReset: 'alike', gzipMembers: 'first' },
+  async run(command, project, cluster) {
     const html = `<!doctype html><script type="importmap">${importMap(project)}</script>
       <script type="module">${REPORT_FAILURES} import('/page.js').catch(fail('the suite did not load'));</script>`;
-    const site = { folder: project.folder, html, query: { claims: JSON.stringify(chromium.claims) } };
+    const site = { folder: project.folder, html, query: { claims: claimsOf(chromium, cluster) } };
     const message = JSON.parse(await inBrowser(command, site, LIMIT_MS)) as SuiteMessage;
     if (message.kind === 'report') return message;
     throw new Error(message.kind === 'failure' ? message.message : 'expected a report');
@@ -91,7 +108,7 @@ const chromium: Runtime = {
 };
 
 /** Compatibility date: of the days of this workerd. WeakRef and FinalizationRegistry are there from 2025-05-05. */
-const workerConfig = ({ claims }: Runtime): string => `using Workerd = import "/workerd/workerd.capnp";
+const workerConfig = (claims: string): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   v8Flags = ["--expose-gc"],
   services = [(name = "suite", worker = (
@@ -100,8 +117,10 @@ const config :Workerd.Config = (
       (name = "worker.js", esModule = embed "worker.js"),
       (name = "core.wasm", wasm = embed "node_modules/capstan/dist/core.wasm"),
     ],
-    bindings = [(name = "CLAIMS", json = ${JSON.stringify(JSON.stringify(claims))})],
-  ))],
+    bindings = [(name = "CLAIMS", json = ${JSON.stringify(claims)})],
+  )),
+  # The network of this machine, where the servers of the cases are.
+  (name = "internet", network = (allow = ["private"]))],
 );
 `;
 
@@ -111,8 +130,9 @@ const workerd: Runtime = {
   claims: { runtime: 'workerd', keys: 'js', strings: 'foreign' },
   missing: fromNpm,
   find: () => find(`@cloudflare/workerd-${platform.replace('x64', '64')}/bin/workerd`, 'workerd'),
-  run(command, { folder }) {
-    writeFileSync(join(folder, 'suite.capnp'), workerConfig(workerd));
+  fetch: { ...LIKE_NODE, refusedAndReset: 'alike' },
+  run(command, { folder }, cluster) {
+    writeFileSync(join(folder, 'suite.capnp'), workerConfig(claimsOf(workerd, cluster)));
     return suiteIn({ command, args: ['test', 'suite.capnp'], cwd: folder }, LIMIT_MS);
   },
 };
@@ -141,8 +161,9 @@ export const runtimes: readonly Runtime[] = [
     name: 'deno',
     claims: { runtime: 'deno', keys: 'wasm', strings: 'native' },
     path: `@deno/${platform}${glibc}/deno`,
-    flags: ['run', '--v8-flags=--expose-gc', '--no-prompt'],
+    flags: ['run', '--v8-flags=--expose-gc', '--no-prompt', '--allow-net=127.0.0.1'],
     env: { DENO_NO_UPDATE_CHECK: '1' },
+    fetch: { ...LIKE_NODE, gzipMembers: 'none' }, // when a request has an Accept-Encoding of its own, as ours have
   }),
   inProcess({
     name: 'bun',

@@ -11,6 +11,7 @@ import { subjects } from '../conformance/subjects/index.ts';
 import { exportsCalled } from '../exports-called.ts';
 import { canCollect, drain } from '../workqueue/helpers.ts';
 import { type Implementation, implementations } from '../workqueue/implementations.ts';
+import { informerCases } from './cache-cases.ts';
 import { assertRuntime } from './identity.ts';
 import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
 import { selfCheck } from './self-check.ts';
@@ -93,6 +94,7 @@ export async function runSuite(claims: Claims, send: (message: SuiteMessage) => 
     registerHost(claims);
     for (const [file, module] of cases) registerCases(file, module);
     registerVectors();
+    informerCases(claims.cluster);
     registry.onBegin = (path) => void send({ kind: 'progress', path });
     const results = await registry.run();
     report = { kind: 'report', version, results };

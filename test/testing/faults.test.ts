@@ -223,6 +223,17 @@ test('dropConnections cuts every connection, and the next request finds a server
   expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(200);
 });
 
+test('faults that have not hit as often as they were to are told', async () => {
+  const { api, server } = await start();
+  server.inject({ do: 'status', status: 500 });
+  const takeBack = server.inject({ do: 'reset', verb: 'watch', times: 1 });
+  server.inject({ do: 'status', status: 503, verb: 'list', times: 2 });
+  expect(server.unmetFaults().map((fault) => fault.times)).toEqual([1, 2]);
+  takeBack();
+  await api.get(CONFIG_MAPS);
+  expect(server.unmetFaults()).toEqual([{ do: 'status', status: 503, verb: 'list', times: 2 }]);
+});
+
 test.for<[fault: object, message: RegExp]>([
   [{ do: 'explode' }, /"fault.do" expected status, refuse, stall, reset, .* replay or swap, got "explode"/],
   [{ do: 'status', status: 99 }, /"fault.status" expected an integer >= 200, got 99/],

@@ -199,6 +199,18 @@ test('initial events on request end with a bookmark that says so', async () => {
   expect((await api.get(WIDGETS, { watch: 'true', sendInitialEvents: 'true' })).status).toBe(422);
 });
 
+// The socket was full after the first objects, so the bookmark was left out, and the client waited for it in vain.
+test('initial events that are more than a socket takes end with their bookmark too', async () => {
+  const { api } = await start();
+  for (let n = 0; n < 10; n++) await api.make(WIDGETS, widget(`w${n}`, { spec: { filler: 'x'.repeat(500_000) } }));
+  const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' };
+  const events = await (await api.watch(WIDGETS, query)).take(11);
+  expect(events.at(-1)).toMatchObject({
+    type: 'BOOKMARK',
+    object: { metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } },
+  });
+});
+
 test.for<[query: Record<string, string>, status: number]>([
   [{ resourceVersion: 'x' }, 500],
   [{ timeoutSeconds: 'x' }, 400],

@@ -4,25 +4,38 @@
  */
 import type { Transport } from 'capstan/cache';
 import { Random } from '../../random.ts';
-import { eventually } from '../conditions.ts';
+import { eventually, until } from '../conditions.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 const WRITERS = 4;
 const SHARDS = 5;
+const FIELDS: Readonly<Record<string, object>> = {
+  Widget: { spec: { text: 'é\u2028"😀' } },
+  Lease: { spec: { holderIdentity: 'nobody', leaseDurationSeconds: 15 } },
+};
 
 export class Churn {
   readonly #transport: Transport;
   readonly #path: string;
   readonly #type: ResourceType;
   readonly #random: Random;
+  readonly #perSecond: number;
   readonly #waiting: { at: number; resolve: () => void }[] = [];
   #done = 0;
 
-  constructor(transport: Transport, type: ResourceType, namespace: string, seed: number) {
+  /** @param perSecond at most so many operations; as many as the server takes, when left out */
+  constructor(
+    transport: Transport,
+    type: ResourceType,
+    namespace: string,
+    seed: number,
+    perSecond = Number.POSITIVE_INFINITY,
+  ) {
     this.#transport = transport;
     this.#type = type;
     this.#path = `${type.prefix}/namespaces/${namespace}/${type.plural}`;
     this.#random = new Random(seed);
+    this.#perSecond = perSecond;
   }
 
   /** Resolves when `operations` are done. Each writer has names of its own, so that it knows which of them exist. */
@@ -30,7 +43,11 @@ export class Churn {
     let left = operations;
     const write = async (writer: number): Promise<void> => {
       const live = new Set<string>();
+      const everyMs = (1000 * WRITERS) / this.#perSecond;
+      let due = performance.now();
       while (left-- > 0) {
+        await until(due);
+        due = Math.max(due, performance.now()) + everyMs; // what an absent server delayed is not made up for
         const name = `n${Math.floor((this.#random.next() * names) / WRITERS) * WRITERS + writer}`;
         await this.#change(name, live);
         this.#count();
@@ -49,7 +66,7 @@ export class Churn {
 
   create(name: string): Promise<void> {
     const labels = { shard: `s${this.#random.int(SHARDS)}` };
-    const fields = this.#type.plural === 'widgets' ? { spec: { text: 'é\u2028"😀' } } : { data: { key: 'dmFsdWU=' } };
+    const fields = FIELDS[this.#type.kind] ?? { data: { key: 'dmFsdWU=' } };
     const body = { apiVersion: this.#type.apiVersion, kind: this.#type.kind, metadata: { name, labels }, ...fields };
     return this.#send('POST', '', body, [201, 409]);
   }

@@ -118,7 +118,7 @@ export class Watched {
   }
 }
 
-function resourceOf({ prefix, apiVersion, kind, plural }: ResourceType) {
+export function resourceOf({ prefix, apiVersion, kind, plural }: ResourceType) {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   expect(prefix, 'the path follows from apiVersion').toBe(group === '' ? `/api/${version}` : `/apis/${apiVersion}`);
   return defineResource<Labelled>()({

@@ -1,0 +1,25 @@
+/**
+ * What cache-bytes-load.ts measures below the informer: a decoder of bindings/cache/decoder.ts and the store that its objects go to. From the
+ * sources, because the package shows neither; a decoder has a line here, and its name in SEAMS of cache-peers.ts.
+ */
+import { type Decoder, type ExpectedKind, jsonDecoder } from '../bindings/cache/decoder.ts';
+import { Indexer } from '../bindings/cache/store.ts';
+import type { SeamName } from './cache-peers.ts';
+import type { Pod } from './parsed-cache.ts';
+
+export interface Seam {
+  decoder: Decoder<Pod>;
+  store: Indexer<Pod>;
+}
+
+const POD: ExpectedKind = { apiVersion: 'v1', kind: 'Pod' };
+
+const byNamespace = (pod: Pod): string[] => [pod.metadata.namespace];
+
+export const seams: Record<SeamName, () => Seam> = {
+  bytes: () => {
+    const store = new Indexer<Pod>(undefined, { namespace: byNamespace }, POD);
+    return { decoder: store.decoder(POD), store };
+  },
+  json: () => ({ decoder: jsonDecoder<Pod>(POD), store: new Indexer<Pod>(undefined, { namespace: byNamespace }) }),
+};

@@ -1,0 +1,162 @@
+/**
+ * A list or a watch of one's own, for those who need no cache: one request or one stream, with errors as they come. Whoever
+ * wants a watch that goes on takes a RetryWatcher; whoever wants to know what is there at any moment, an informer.
+ */
+import { type Clock, systemClock } from '../clock.ts';
+import { CapstanError, invalid, requireInteger } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { jsonDecoder } from './decoder.ts';
+import { ListWatch, type ListWatchOptions } from './list-watch.ts';
+import { eachPage, type ListQuery, listPages } from './pager.ts';
+import type { Resource } from './resource.ts';
+import type { Transport } from './transport.ts';
+import { MIN_WATCH_SECONDS, WatchStream } from './watch-stream.ts';
+
+/** What happened to an object. Of a deletion, `object` is its last state and `resourceVersion` that of the deletion. */
+export interface WatchEvent<T> {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  object: T;
+  resourceVersion: string;
+}
+
+export interface WatchOptions extends ListWatchOptions {
+  /**
+   * The version after which to begin, such as that of a {@link list}: then nothing is missed in between. "", the default, or "0": first
+   * everything that is there, as ADDED events in no order.
+   */
+  resourceVersion?: string;
+  /** Ends the iteration without an error. */
+  signal?: AbortSignal;
+  /** When the server is to end the stream. Default 300. */
+  timeoutSeconds?: number;
+  /** Told of each version up to which nothing happened: a good one to begin from the next time. */
+  onBookmark?: (resourceVersion: string) => void;
+  clock?: Clock;
+}
+
+/**
+ * One watch as an async iterable that ends when the server ends the stream; it connects when the iteration begins. Objects of
+ * another kind are left out and reported through handleError.
+ *
+ * @throws CapstanError INVALID_ARGUMENT; during the iteration StatusError (also for an ERROR event, such as 410 for a version that is
+ *   too old), TransportError for a connection that was lost, CapstanError DECODE
+ * @example
+ * const { items, resourceVersion } = await list(transport, Pod, { signal });
+ * use(items);
+ * for await (const { type, object } of watch(transport, Pod, { resourceVersion, signal })) use([type, object]);
+ */
+export function watch<T extends object, I extends string>(
+  transport: Transport,
+  resource: Resource<T, I>,
+  options: WatchOptions = {},
+): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  const { timeoutSeconds = MIN_WATCH_SECONDS } = options;
+  requireInteger('timeoutSeconds', timeoutSeconds, 1);
+  return watchOnce(new ListWatch(transport, resource, options), { ...options, timeoutSeconds });
+}
+
+async function* watchOnce<T extends object, I extends string>(
+  listWatch: ListWatch<T, I>,
+  options: WatchOptions & { timeoutSeconds: number },
+): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  const { resourceVersion = '', timeoutSeconds, clock = systemClock, onBookmark } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  if (signal.aborted) return;
+  let stream: WatchStream<T>;
+  try {
+    stream = await WatchStream.open(
+      listWatch,
+      jsonDecoder<T>(listWatch.expected),
+      { resourceVersion, timeoutSeconds },
+      { clock, signal },
+    );
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error;
+  }
+  try {
+    while (await stream.more()) {
+      for (let frame = stream.take(); frame !== undefined; frame = stream.take()) {
+        if (frame.type === 'BOOKMARK') onBookmark?.(frame.resourceVersion);
+        else if (frame.type === 'foreign') reportForeign(listWatch.describe(), frame, 'watch');
+        else yield frame;
+        if (signal.aborted) return;
+      }
+    }
+    if (stream.lost !== undefined && !signal.aborted) throw stream.lost;
+  } finally {
+    stream.close();
+  }
+}
+
+/** An object of another kind is never given to anyone, nor is it kept quiet about. */
+export function reportForeign(
+  what: string,
+  frame: { apiVersion: string | undefined; kind: string | undefined },
+  who: string,
+): void {
+  handleError(new CapstanError('DECODE', `a watch of ${what} sent a ${frame.apiVersion} ${frame.kind}`), who);
+}
+
+export interface ListOptions extends ListWatchOptions {
+  /** The list is at least as new as this version. "", the default: the newest. "0": any, which the server has at hand. */
+  resourceVersion?: string;
+  /** Objects a page. Default 500; 0: all in one. */
+  pageSize?: number;
+  signal?: AbortSignal;
+  clock?: Clock;
+}
+
+/**
+ * Everything that is there, once. Comes in pages; if they expire meanwhile, in one piece. The version is one to {@link watch} from.
+ *
+ * @throws CapstanError INVALID_ARGUMENT, DECODE, ABORTED; StatusError; TransportError
+ * @example
+ * const { items } = await list(transport, Pod, { namespace: 'default', labelSelector: 'app=web' });
+ */
+export async function list<T extends object, I extends string>(
+  transport: Transport,
+  resource: Resource<T, I>,
+  options: ListOptions = {},
+): Promise<{ items: T[]; resourceVersion: string }> {
+  const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, options.signal);
+  const { items, resourceVersion: version } = await listPages(page, resourceVersion, pageSize);
+  return { items, resourceVersion: version };
+}
+
+/**
+ * Object by object, without ever holding all of them: pages are fetched ahead, `pageBufferSize` of them (default 10, as in client-go).
+ * If they expire meanwhile, the iteration ends with a StatusError of reason Expired: what was given is a part.
+ *
+ * @throws CapstanError INVALID_ARGUMENT; during the iteration as {@link list}
+ * @example
+ * for await (const pod of listItems(transport, Pod, { signal })) use(pod);
+ */
+export function listItems<T extends object, I extends string>(
+  transport: Transport,
+  resource: Resource<T, I>,
+  options: ListOptions & { pageBufferSize?: number } = {},
+): AsyncGenerator<T, void, undefined> {
+  const { pageBufferSize = 10 } = options;
+  requireInteger('pageBufferSize', pageBufferSize, 0);
+  const abort = new AbortController();
+  const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, abort.signal);
+  return items(eachPage(page, resourceVersion, pageSize, pageBufferSize, { abort, signal: options.signal }));
+}
+
+async function* items<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T, void, undefined> {
+  for await (const page of pages) yield* page;
+}
+
+function pagesOf<T extends object, I extends string>(
+  transport: Transport,
+  resource: Resource<T, I>,
+  options: ListOptions,
+  signal = new AbortController().signal,
+) {
+  const { resourceVersion = '', pageSize = 500, clock = systemClock } = options;
+  requireInteger('pageSize', pageSize, 0);
+  if (typeof resourceVersion !== 'string') throw invalid('resourceVersion', 'a string', resourceVersion);
+  const listWatch = new ListWatch(transport, resource, options);
+  return { page: (query: ListQuery) => listWatch.list(query, { clock, signal }), resourceVersion, pageSize };
+}

@@ -1,0 +1,133 @@
+/**
+ * The heart of a scheduler: it follows the Pods that are not over, by a field selector, and gives each a node. A Pod that
+ * succeeds or fails leaves the selector, which the server tells as a deletion: its place is free, though the object is still
+ * there. Between a binding and its return by the watch the Pod is *assumed* to be on its node, so that no place is given away
+ * twice. Run it with `node examples/scheduler.ts` after a build.
+ */
+import {
+  DeletedFinalStateUnknown,
+  defineResource,
+  type KubeObject,
+  ListWatch,
+  metaNamespaceKeyFunc,
+  SharedIndexInformer,
+  waitForCacheSync,
+} from 'capstan/cache';
+import { ApiServer } from 'capstan/testing';
+import { RateLimitingQueue } from 'capstan/workqueue';
+
+const NODES = ['node-a', 'node-b', 'node-c'];
+const PLACES = 2; // on each node
+const PODS = 12;
+
+type PodObject = KubeObject & { spec?: { nodeName?: string }; status?: { phase?: string } };
+const Pod = defineResource<PodObject>()({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+  indexers: { byNode: 'spec.nodeName' },
+});
+
+const server = await ApiServer.start(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
+const transport = server.transport();
+const collection = `${server.url}/api/v1/namespaces/default/pods`;
+
+async function send(method: string, url: string, body?: object): Promise<PodObject & { items: PodObject[] }> {
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const answer = await fetch(url, { method, headers: { 'content-type': type }, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${method} ${url}: ${await answer.text()}`);
+  return (await answer.json()) as PodObject & { items: PodObject[] };
+}
+
+/** The embedded server has no Binding. On a cluster: POST `<pod>/binding` with `{ metadata: { name }, target: { kind: 'Node', name: node } }`. */
+const bind = (name: string, node: string) => send('PATCH', `${collection}/${name}`, { spec: { nodeName: node } });
+
+const queue = new RateLimitingQueue<string>();
+const assumed = new Map<string, string>();
+const unschedulable = new Set<string>();
+
+const notOver = 'status.phase!=Succeeded,status.phase!=Failed';
+const informer = new SharedIndexInformer(new ListWatch(transport, Pod, { fieldSelector: notOver }));
+const cache = informer.getIndexer();
+const over: string[] = [];
+let most = 0;
+
+function seen(pod: PodObject): void {
+  const key = metaNamespaceKeyFunc(pod);
+  if (pod.spec?.nodeName === undefined) queue.add(key);
+  else assumed.delete(key); // the watch has brought the binding back: the cache knows it now
+}
+
+informer.addEventHandler({
+  onAdd: seen,
+  onUpdate: (_, pod) => seen(pod),
+  onDelete: (gone) => {
+    const key = gone instanceof DeletedFinalStateUnknown ? gone.key : metaNamespaceKeyFunc(gone);
+    assumed.delete(key);
+    over.push(key);
+    console.log(`${key} left`);
+    for (const waiting of unschedulable) queue.add(waiting); // a place is free
+    unschedulable.clear();
+    if (over.length === PODS) queue.shutDown(); // a real one runs until its process ends
+  },
+});
+
+/** By the cache, and by what it does not know yet. */
+function taken(node: string): number {
+  const known = cache.indexKeys('byNode', node);
+  return known.length + [...assumed].filter(([key, on]) => on === node && !known.includes(key)).length;
+}
+
+function schedule(key: string): void {
+  const pod = cache.getByKey(key);
+  if (pod === undefined || pod.spec?.nodeName !== undefined || assumed.has(key)) return;
+  const [node, used] = NODES.map((name) => [name, taken(name)] as const).sort(([, a], [, b]) => a - b)[0]!;
+  if (used >= PLACES) return void unschedulable.add(key);
+  assumed.set(key, node);
+  most = Math.max(most, used + 1);
+  // Not awaited: the next Pod is scheduled while this one is bound.
+  bind(pod.metadata?.name ?? '', node).then(
+    () => {
+      queue.forget(key);
+      console.log(`${key} bound to ${node}`);
+    },
+    (error: unknown) => {
+      assumed.delete(key);
+      queue.addRateLimited(key);
+      console.error(`${key} not bound: ${error}`);
+    },
+  );
+}
+
+/** The kubelets of the example: what is bound runs, and is soon over. */
+informer.addEventHandler({
+  onUpdate(_, { metadata, spec, status }) {
+    if (spec?.nodeName === undefined) return;
+    const end = metadata?.name?.endsWith('3') ? 'Failed' : 'Succeeded';
+    const phase = status?.phase === 'Running' ? end : 'Running';
+    send('PATCH', `${collection}/${metadata?.name}/status`, { status: { phase } }).catch(console.error);
+  },
+});
+
+const running = informer.run();
+await waitForCacheSync({}, informer);
+for (let i = 0; i < PODS; i++) await send('POST', collection, { metadata: { name: `job-${i}` } });
+for await (const key of queue) {
+  schedule(key);
+  queue.done(key);
+}
+
+const { items } = await send('GET', collection);
+const phases = items.map(({ status }) => status?.phase);
+console.log(
+  `${over.length} deletions told; the server still has ${items.length} Pods, the cache ${cache.list().length}`,
+);
+console.log(
+  `phases: ${[...new Set(phases)].sort().join(' ')}; never more than ${most} of ${PLACES} places taken on a node`,
+);
+await informer.stop();
+await running;
+await transport.close?.();
+await server.stop();

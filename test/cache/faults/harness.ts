@@ -1,0 +1,444 @@
+/**
+ * What every test of a fault does: an informer on the embedded server over real sockets, a writer whose writes go on all
+ * the while, and a recorder that is told what a handler is told. Server and informer share one fake clock, which only
+ * moves while the test waits for something; nothing waits for real time.
+ *
+ * `finish` is the judgement that all faults end with: the cache is the server's list, object by object; each key was told
+ * in the order in which it was written, and nothing was skipped where nothing was listed again; every delete was told
+ * once; the informer is still running.
+ */
+import {
+  DeletedFinalStateUnknown,
+  defineResource,
+  type FailureClass,
+  type KubeObject,
+  ListWatch,
+  type ListWatchOptions,
+  metaNamespaceKeyFunc,
+  SharedIndexInformer,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+  type WatchFailure,
+} from 'capstan/cache';
+import { ApiServer, type ApiServerOptions, FakeClock, type Fault } from 'capstan/testing';
+import { expect, onTestFinished } from 'vitest';
+import { Random } from '../../random.ts';
+
+export interface Widget extends KubeObject {
+  metadata: { namespace: string; name: string; resourceVersion: string; labels?: Record<string, string> };
+  spec: { round: number; text: string };
+}
+
+export const Widgets = defineResource<Widget>()({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Widget',
+  plural: 'widgets',
+  namespaced: true,
+  indexers: { byRound: 'spec.round' },
+});
+
+export const PATH = '/apis/example.com/v1/namespaces/default/widgets';
+const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+/** An object that no random write touches: to be deleted while the informer cannot see it. */
+export const UNSEEN = 'unseen';
+
+export interface RigOptions {
+  /** The initial objects come as a stream instead of a list. */
+  watchList: boolean;
+  seed: number;
+  server?: ApiServerOptions;
+  listWatch?: ListWatchOptions;
+  /** Wraps the informer's transport. */
+  transport?: (inner: Transport) => Transport;
+  headers?: Record<string, string>;
+}
+
+/** What a fault is to end with, beside what all end with. */
+export interface Expected {
+  /** How often everything was asked for in all, as a list or as a stream. */
+  asked?: number;
+  /** The object UNSEEN was deleted while the informer could not see it: there is one tombstone. Otherwise none. */
+  missed?: boolean;
+  /** The error handler was told of a failure of this class, and of no other but the network's; `none`: of none at all. */
+  told?: FailureClass | 'none';
+  /** The server left resourceVersions out: they are not compared. */
+  unversioned?: boolean;
+}
+
+/** How far a wait may move the clock, and how often it looks: more is a fault that the informer does not get over. */
+const PATIENCE_MS = 20 * 60_000;
+const LOOKS = 4000;
+
+export class Rig {
+  readonly clock = new FakeClock();
+  readonly server: ApiServer;
+  readonly informer: SharedIndexInformer<Widget, 'byRound'>;
+  readonly recorder = new Recorder();
+  /** Every request of the informer. */
+  readonly requests: TransportRequest[] = [];
+  /** What the informer's error handler was told. */
+  readonly failures: (WatchFailure & { error: unknown })[] = [];
+  readonly watchList: boolean;
+  /** The server's objects that the informer selects, as the answers to the writes told. */
+  readonly written = new Map<string, Widget>();
+  readonly #log = new Map<string, string[]>();
+  /** All that exists, also what the informer's selector leaves out. */
+  readonly #existing = new Set<string>();
+  readonly #labelSelector: string | undefined;
+  readonly #random: Random;
+  readonly #writer: Transport;
+  readonly #reader: Transport;
+  /** Events may be told again: then only the last state of each object is judged. */
+  repeats = false;
+  #round = 0;
+  /** While it is there the informer gets no bytes. */
+  #held: Promise<void> | undefined;
+  #release = (): void => undefined;
+  #running: Promise<void> | undefined;
+  #ended = false;
+
+  private constructor(server: ApiServer, clock: FakeClock, options: RigOptions) {
+    this.clock = clock;
+    this.server = server;
+    this.watchList = options.watchList;
+    this.#random = new Random(options.seed);
+    this.#labelSelector = options.listWatch?.labelSelector;
+    const headers = { authorization: 'Bearer writer' };
+    this.#writer = server.transport({ headers });
+    this.#reader = server.transport({ headers: { authorization: 'Bearer reader', ...options.headers } });
+    const inner: Transport = {
+      request: (request) => {
+        this.requests.push(request);
+        return this.#reader.request(request).then((response) => ({ ...response, body: this.#gated(response.body) }));
+      },
+    };
+    const transport = options.transport?.(inner) ?? inner;
+    this.informer = new SharedIndexInformer(new ListWatch(transport, Widgets, options.listWatch), {
+      clock,
+      random: () => 0.5,
+      watchList: options.watchList,
+      watchErrorHandler: (error, failure) => void this.failures.push({ ...failure, error }),
+    });
+    this.informer.addEventHandler(this.recorder.handler);
+  }
+
+  /** A server with some objects; the informer does not run yet. */
+  static async make(options: RigOptions): Promise<Rig> {
+    const clock = new FakeClock();
+    const server = await ApiServer.start({ clock, ...options.server });
+    const rig = new Rig(server, clock, options);
+    onTestFinished(() => rig.#close());
+    for (const name of [...NAMES.slice(0, 5), UNSEEN]) await rig.create(name);
+    return rig;
+  }
+
+  /** The same, with the informer synced and its watch open. */
+  static async start(options: RigOptions): Promise<Rig> {
+    const rig = await Rig.make(options);
+    await rig.run();
+    return rig;
+  }
+
+  async run(): Promise<void> {
+    this.#running = this.informer.run().finally(() => {
+      this.#ended = true;
+    });
+    await this.until('the informer has synced', () => this.informer.hasSynced() && this.#equal());
+  }
+
+  inject(fault: Fault): () => void {
+    return this.server.inject({ path: '/widgets', ...fault });
+  }
+
+  create(name: string, labels: Record<string, string> = SELECTED, text?: string): Promise<void> {
+    const type = { apiVersion: 'example.com/v1', kind: 'Widget' };
+    return this.#write('POST', PATH, { ...type, metadata: { name, labels }, spec: this.#spec(text) });
+  }
+
+  update(name: string, labels: Record<string, string> = {}, text?: string): Promise<void> {
+    return this.#write('PATCH', `${PATH}/${name}`, { metadata: { labels }, spec: this.#spec(text) });
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#request('DELETE', `${PATH}/${name}`);
+    this.#existing.delete(name);
+    if (this.written.delete(name)) this.#note(name, GONE);
+  }
+
+  /** Writes of all kinds, one after the other. */
+  async churn(writes: number): Promise<void> {
+    for (let left = writes; left > 0; left--) {
+      const name = this.#random.pick(NAMES);
+      const labels = this.#labelSelector === undefined || this.#random.chance(0.6) ? SELECTED : LEFT_OUT;
+      if (!this.#existing.has(name)) await this.create(name, labels);
+      else if (this.#random.chance(0.3)) await this.delete(name);
+      else await this.update(name, labels);
+    }
+  }
+
+  /** Moves the clock, writing all the while if told to, until the condition holds. */
+  async until(what: string, holds: () => boolean, options: { writing?: boolean } = {}): Promise<void> {
+    const end = this.clock.now() + PATIENCE_MS;
+    for (let look = 0; !holds(); look++) {
+      if (look >= LOOKS || this.clock.now() >= end) throw new Error(`${what}: never\n${this.#story()}`);
+      await this.clock.settle();
+      if (holds()) return;
+      if (options.writing) await this.churn(1);
+      // Small steps first, as most of it happens at once; then longer ones, as back-off does.
+      this.clock.step(look < 20 ? 10 : look < 40 ? 100 : 1000);
+    }
+  }
+
+  /** Moves the clock in steps that a connection in use survives. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1000) {
+      this.clock.step(Math.min(left, 1000));
+      await this.clock.settle();
+    }
+  }
+
+  /** The cache has caught up with all that was written. */
+  caughtUp(): Promise<void> {
+    return this.until('the cache equals the server', () => this.#equal());
+  }
+
+  /** How often everything was asked for, the first time included; pages of one list count once. */
+  asked(): number {
+    return this.requests.filter(({ query }) =>
+      isWatch(query) ? query?.sendInitialEvents === 'true' : query?.continue === undefined,
+    ).length;
+  }
+
+  watches(): number {
+    return this.requests.filter(({ query }) => isWatch(query)).length;
+  }
+
+  /** What the server has, by a list. */
+  async truth(): Promise<Map<string, unknown>> {
+    const search = this.#labelSelector === undefined ? '' : `?labelSelector=${encodeURIComponent(this.#labelSelector)}`;
+    const list = (await this.#request('GET', `${PATH}${search}`)) as unknown as { items: Widget[] };
+    return new Map(list.items.map((item) => [metaNamespaceKeyFunc(item), item]));
+  }
+
+  /** From now on the informer reads nothing, until `release`. */
+  hold(): void {
+    this.#held = new Promise((resolve) => {
+      this.#release = resolve;
+    });
+  }
+
+  release(): void {
+    this.#release();
+    this.#held = undefined;
+  }
+
+  /** Deletes the resource with its objects; gives the function that brings it back, empty. */
+  removeResource(): () => void {
+    const { group, version, plural } = Widgets;
+    const bringBack = this.server.removeResource({ group, version, plural });
+    for (const name of this.written.keys()) this.#note(name, GONE);
+    this.written.clear();
+    this.#existing.clear();
+    return bringBack;
+  }
+
+  /** A write to another resource; gives its version. */
+  async writeElsewhere(name: string): Promise<string> {
+    const { metadata } = await this.#request('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name } });
+    return (metadata as Widget['metadata']).resourceVersion;
+  }
+
+  /**
+   * All the informer's connections break, and the writer's; what it asks next is asked at once. Not within the first
+   * second of a watch, which without an event would be a very short one, with a reaction of its own.
+   */
+  async cut(): Promise<void> {
+    await this.pass(1500);
+    this.server.dropConnections();
+    await this.clock.settle();
+  }
+
+  async finish(expected: Expected = {}): Promise<void> {
+    await this.churn(10);
+    await this.caughtUp();
+    expect(this.#ended, 'the informer has ended').toBe(false);
+    expect(this.server.unmetFaults(), 'faults that never hit').toEqual([]);
+    expect(plain(this.#cached(), expected)).toEqual(plain(await this.truth(), expected));
+    this.recorder.judge(this.#log, this.repeats ? 'last' : this.asked() === 1 ? 'all' : 'some');
+    if (expected.asked !== undefined)
+      expect(this.asked(), `how often everything was asked for\n${this.#story()}`).toBe(expected.asked);
+    if (expected.told !== undefined) {
+      const told = new Set(this.failures.map((failure) => failure.class));
+      // The cut that leads to most faults is a failure of the network itself.
+      if (expected.told !== 'network' && expected.told !== 'none') told.delete('network');
+      expect([...told], this.#story()).toEqual(expected.told === 'none' ? [] : [expected.told]);
+    }
+    const unseen = this.recorder.tombstones.filter((name) => name === UNSEEN);
+    expect(unseen.length, 'tombstones of what was deleted unseen').toBe(expected.missed ? 1 : 0);
+    await this.informer.stop();
+    await this.#running;
+  }
+
+  #cached(): Map<string, unknown> {
+    const objects = this.informer.getIndexer().list();
+    return new Map(objects.map((object) => [metaNamespaceKeyFunc(object), object]));
+  }
+
+  #spec(text = 'é "quoted" \\ {braces} 名前😀'): Widget['spec'] {
+    return { round: ++this.#round, text };
+  }
+
+  async *#gated(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      await this.#held;
+      yield chunk;
+    }
+  }
+
+  async #write(method: string, path: string, body: object): Promise<void> {
+    const object = (await this.#request(method, path, body)) as unknown as Widget;
+    const { name, labels } = object.metadata;
+    this.#existing.add(name);
+    if (this.#labelSelector === undefined || labels?.on === SELECTED.on) {
+      this.written.set(name, object);
+      this.#note(name, stateOf(object));
+    } else if (this.written.delete(name)) {
+      this.#note(name, GONE);
+    }
+  }
+
+  #note(name: string, state: string): void {
+    const states = this.#log.get(name) ?? [];
+    this.#log.set(name, states);
+    states.push(state);
+  }
+
+  async #request(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const response = await this.#writer.request({
+      method,
+      path,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': type } }),
+    });
+    const text = await textOf(response);
+    if (response.status > 201) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  }
+
+  #equal(): boolean {
+    const indexer = this.informer.getIndexer();
+    if (indexer.listKeys().length !== this.written.size) return false;
+    for (const [name, object] of this.written) {
+      const cached = indexer.getByKey(`default/${name}`);
+      if (cached === undefined || stateOf(cached) !== stateOf(object)) return false;
+    }
+    return true;
+  }
+
+  #story(): string {
+    const told = this.requests.map(({ query }) => `${isWatch(query) ? 'watch' : 'list'} ${JSON.stringify(query)}`);
+    return [
+      ...told.slice(-20),
+      ...this.failures.slice(-10).map((failure) => `${failure.class}, ${failure.next}: ${failure.error}`),
+      `at ${this.clock.now()} ms`,
+    ].join('\n');
+  }
+
+  async #close(): Promise<void> {
+    await this.informer.stop();
+    await this.#reader.close?.();
+    await this.#writer.close?.();
+    await this.server.stop();
+  }
+}
+
+const GONE = 'gone';
+
+const isWatch = (query: Record<string, string> | undefined): boolean => query?.watch === 'true';
+
+/** Every write has a number of its own, so that states are told apart also where a server sends no versions. */
+const stateOf = ({ spec }: Widget): string => String(spec.round);
+
+/** For tests with the selector `on=yes`. */
+const SELECTED = { on: 'yes' };
+const LEFT_OUT = { on: 'no' };
+
+/** As JSON shows it, in order of the keys. */
+function plain(objects: Map<string, unknown>, { unversioned = false }: Expected): unknown {
+  const text = JSON.stringify(
+    [...objects].sort(([a], [b]) => (a < b ? -1 : 1)),
+    (member, value: unknown) => (unversioned && member === 'resourceVersion' ? undefined : value),
+  );
+  return JSON.parse(text);
+}
+
+async function textOf({ body }: TransportResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** A handler's view of one informer: each key's states in the order in which they were told. */
+export class Recorder {
+  readonly told = new Map<string, string[]>();
+  /** The names of what was told as deleted without its last state. */
+  readonly tombstones: string[] = [];
+  /** The state of each object that is there. */
+  readonly #present = new Map<string, string>();
+  readonly #wrong: string[] = [];
+
+  readonly handler = {
+    onAdd: (object: Widget): void => {
+      if (this.#present.has(object.metadata.name)) this.#wrong.push(`added twice: ${object.metadata.name}`);
+      this.#tell(object);
+    },
+    onUpdate: (old: Widget, now: Widget): void => {
+      if (this.#present.get(now.metadata.name) !== stateOf(old))
+        this.#wrong.push(`updated from another: ${now.metadata.name}`);
+      this.#tell(now);
+    },
+    onDelete: (object: Widget | DeletedFinalStateUnknown<Widget>): void => {
+      const unknown = object instanceof DeletedFinalStateUnknown;
+      const name = unknown ? object.key.replace('default/', '') : object.metadata.name;
+      if (unknown) this.tombstones.push(name);
+      if (!this.#present.delete(name)) this.#wrong.push(`deleted, and not there: ${name}`);
+      this.#statesOf(name).push(GONE);
+    },
+  };
+
+  /**
+   * @param states `all`: nothing was asked for again, so not one state may be missing; `some`: in their order; `last`:
+   *   others may have been told again
+   */
+  judge(written: ReadonlyMap<string, readonly string[]>, states: 'all' | 'some' | 'last'): void {
+    if (states !== 'last') expect(this.#wrong).toEqual([]);
+    for (const [name, all] of written) {
+      const told = this.#statesOf(name).filter((state, at, others) => state !== others[at - 1]);
+      expect(told.at(-1) ?? GONE, `the last state of ${name}`).toBe(all.at(-1));
+      if (states === 'last') continue;
+      // What was written before the first list is not told.
+      const expected = states === 'all' && told.length > 0 ? all.slice(-told.length) : common(told, all);
+      expect(told, `what was told of ${name}`).toEqual(expected);
+    }
+  }
+
+  #tell(object: Widget): void {
+    this.#present.set(object.metadata.name, stateOf(object));
+    this.#statesOf(object.metadata.name).push(stateOf(object));
+  }
+
+  #statesOf(name: string): string[] {
+    const states = this.told.get(name) ?? [];
+    this.told.set(name, states);
+    return states;
+  }
+}
+
+/** The states of `all` that were told, as far as they came in order. */
+function common(told: readonly string[], all: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const state of all) if (told[found.length] === state) found.push(state);
+  return found;
+}

@@ -1,0 +1,83 @@
+/** The table of faults cannot rot: every fault has a row, every row its tests, every test its row, and the page is the table. */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { answers } from './answers.ts';
+import { connections } from './connections.ts';
+import { content } from './content.ts';
+import { FAULTS, MEMORY_FAULTS } from './rows.ts';
+import { page } from './table.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const rows = [...FAULTS, ...MEMORY_FAULTS];
+const cases = [...connections, ...answers, ...content].map(({ name }) => name);
+
+/** What is known to happen to watches of Kubernetes clients, in a word or two each. */
+const KNOWN = [
+  ...[
+    '410 as an answer',
+    '410 as an event',
+    'too large resource version',
+    '429',
+    '500, 502, 503, 504',
+    '401',
+    '403 and 404',
+  ],
+  ...[
+    'connection refused',
+    'middle of a frame',
+    'malformed',
+    'half-open',
+    'quiet watch',
+    'timeoutSeconds',
+    'very short',
+  ],
+  ...['come twice', 'bookmarks', 'empty resourceVersion', 'end of the initial events', 'stops matching', 'very large'],
+  ...['gzip', 'GOAWAY', 'slow consumer', 'start and stop', 'handler that throws', 'clock that jumps', 'event loop'],
+  ...[
+    'browser',
+    'TLS',
+    'trap',
+    'cannot grow',
+    'never frees',
+    'detached',
+    'finalizers',
+    'collide',
+    'UTF-8',
+    '__proto__',
+  ],
+  'carriage return',
+];
+
+test.for(KNOWN)('the table has a row for: %s', (known) => {
+  expect(rows.filter(({ fault }) => fault.includes(known)).length, known).toBe(1);
+});
+
+test('every row names tests, or says why there are none', () => {
+  const silent = rows.filter(({ tests, elsewhere, without }) => !tests?.length && !elsewhere?.length && !without);
+  expect(silent.map(({ fault }) => fault)).toEqual([]);
+});
+
+test('every test that a row names exists', () => {
+  const missing = rows.flatMap(({ tests = [], elsewhere = [] }) => [
+    ...tests.filter((name) => !cases.includes(name)),
+    ...elsewhere
+      .filter(
+        ({ file, name }) =>
+          !existsSync(`${root}${file}`) || !readFileSync(`${root}${file}`, 'utf8').includes(`'${name}'`),
+      )
+      .map(({ file, name }) => `${file}: ${name}`),
+  ]);
+  expect(missing).toEqual([]);
+});
+
+test('every test of a fault belongs to a row, and has a name of its own', () => {
+  const named = new Set(rows.flatMap(({ tests = [] }) => tests));
+  expect(cases.filter((name) => !named.has(name))).toEqual([]);
+  expect(new Set(cases).size).toBe(cases.length);
+});
+
+// `npx vitest run test/cache/faults -u` writes it.
+test('docs/watch-faults.md is the table', async () => {
+  await expect(page()).toMatchFileSnapshot(`${root}docs/watch-faults.md`);
+});

@@ -1,0 +1,408 @@
+/**
+ * The table of what a watch meets: each fault, what happens then, and the tests that show it or the reason why there is
+ * none. docs/watch-faults.md is written from it, and faults/rows.test.ts holds that every fault has a row, that every test that
+ * is named exists, and that no test of a fault is left out.
+ */
+
+/** A test elsewhere: its file, and its name as it stands there. */
+export interface Elsewhere {
+  file: string;
+  name: string;
+}
+
+export interface Row {
+  fault: string;
+  /** What the informer does, or what keeps the fault from happening. */
+  happens: string;
+  /** Names of tests in test/cache/faults.test.ts. */
+  tests?: readonly string[];
+  elsewhere?: readonly Elsewhere[];
+  /** Why there is no test. */
+  without?: string;
+}
+
+const malformed = (what: string): string =>
+  `${what} in a watch is an error and leads to a new list, never to a lost event`;
+const relisted = (status: number): string =>
+  `${status} for a watch leads to a new list after a while, which tells of what was deleted meanwhile`;
+const rewatched = (status: number, how = 'with'): string => `${status} for a watch, ${how} Retry-After, costs no list`;
+const first = (status: number, how = 'without'): string =>
+  `${status} for the first list, ${how} Retry-After, is tried again`;
+
+/** The faults of the network and of servers. */
+export const FAULTS: readonly Row[] = [
+  {
+    fault: '410 as an answer to a list',
+    happens:
+      'A page that expired: one full list at the version first asked for. A list: asked again at once without a version.',
+    tests: [
+      '410 for a page leads to a full list, and nothing is missed',
+      '410 for a list is asked again without a version',
+    ],
+  },
+  {
+    fault: '410 as an event of a watch',
+    happens: 'Back-off, then a list no older than what was seen; without a version only if that is refused too.',
+    tests: [
+      '410 as an event ends the watch, and everything is asked for again, no older than before',
+      'a history that is gone is met as a real server meets it, and what was deleted has one tombstone',
+    ],
+  },
+  {
+    fault: '504, too large resource version',
+    happens: 'Repeated as long as the server says so, then asked for without a version. All three dialects are known.',
+    tests: ['a version that the server has not reached is waited for, and then asked for without it'],
+  },
+  {
+    fault: '429, with and without Retry-After',
+    happens:
+      'With Retry-After the request is repeated, up to ten times; without, and as an event, backed off from. Watches go on from their version: throttling never causes a list.',
+    tests: [
+      rewatched(429, 'without'),
+      rewatched(429),
+      '429 as an event costs no list',
+      first(429),
+      first(429, 'with'),
+      'a custom resource that was just defined is 429 until its storage is ready',
+    ],
+  },
+  {
+    fault: '500, 502, 503, 504',
+    happens: 'With Retry-After repeated; without, backed off from, and then everything is asked for again.',
+    tests: [
+      ...[500, 502, 503, 504].flatMap((status) => [relisted(status), rewatched(status)]),
+      first(500),
+      first(503, 'with'),
+      '500 as an event leads to a new list',
+    ],
+  },
+  {
+    fault: '401, an expired or rotated token',
+    happens:
+      'Told as `auth`, and tried again with back-off for ever, with the credentials of that moment. A running watch lives on.',
+    tests: ['a token that was rotated is 401 until the new one is there, and a running watch lives on', first(401)],
+  },
+  {
+    fault: '403 and 404: permissions or a resource that are not there yet, or no longer',
+    happens:
+      'Tried again with back-off for ever. When the server itself says that a resource that was there is gone, the informer parks: each object is told as deleted once, and it resumes when the resource is back.',
+    tests: [
+      relisted(403),
+      relisted(404),
+      first(403),
+      first(404),
+      'a resource that is deleted and comes back is followed again',
+      'a resource that is deleted unseen parks the informer, which tells of each object once, and resumes it',
+    ],
+  },
+  {
+    fault: 'connection refused',
+    happens: 'Back-off, then a watch from the last version, without a list.',
+    tests: [
+      'a server that is restarted is watched again from the last version, without a list',
+      'refused watches are tried again while writes go on, without a list',
+      'a first list that meets "refuse" is asked for again until it comes',
+    ],
+  },
+  {
+    fault: 'a reset, or an end in the middle of a frame',
+    happens: 'A half frame is never applied: the watch goes on from the last whole one.',
+    tests: [
+      'a watch that is reset before its answer is sent again, without a list',
+      'a watch that is cut between frames goes on where it ended',
+      'a watch that is cut anywhere in a frame loses and repeats nothing',
+      'half a frame at an orderly end of a watch is never applied, and comes again whole',
+      'a first list that meets "reset" is asked for again until it comes',
+      'a first list that meets "drop" is asked for again until it comes',
+      'a first list that comes in small pieces is whole',
+      'a stream that comes byte by byte is the same stream',
+    ],
+  },
+  {
+    fault: 'a malformed frame',
+    happens:
+      'Told as `decode`; the watch is given up and everything is asked for again. Nothing is ever skipped in silence.',
+    tests: [
+      malformed('text that is no JSON'),
+      malformed('a broken object'),
+      malformed('a byte order mark'),
+      malformed('an event of an unknown type'),
+      malformed('an event without an object'),
+      malformed('an object without a name'),
+      malformed('an ERROR event that is no Status'),
+      malformed('a value that is no object'),
+      'garbage in place of the first list is asked for again',
+      'an object of another kind is left out, and the watch goes on',
+      'frames without a line feed between them are told apart',
+    ],
+    elsewhere: [
+      {
+        file: 'test/cache/decoder-fuzz.test.ts',
+        name: 'every frame before the first bad byte comes out, and the bad one is an error',
+      },
+    ],
+  },
+  {
+    fault: 'a half-open connection',
+    happens:
+      'TCP keep-alive and PINGs find it within 45 s over capstan/client-node; 150 s without a byte find it over any transport.',
+    tests: [
+      'a watch over a connection that the network forgot is opened again after 150 s of silence',
+      'a connection that falls silent in the middle of a frame loses nothing of it',
+      'a watch that gets headers and then nothing is opened again',
+      'a first list that is never answered is given up and asked for again',
+    ],
+    elsewhere: [
+      { file: 'test/client-node/keep-alive.test.ts', name: 'a watch over HTTP/1.1' },
+      {
+        file: 'test/client-node/http2.test.ts',
+        name: 'is found 45 s after the last byte, and all its streams are reset',
+      },
+    ],
+  },
+  {
+    fault: 'a quiet watch',
+    happens: 'Never cut while bookmarks come; without them one request each 150 s, and no list.',
+    tests: [
+      'a quiet watch with its bookmarks each minute is never cut',
+      'a quiet watch without bookmarks costs a request now and then, and no list',
+    ],
+  },
+  {
+    fault: 'a watch that the server ends after timeoutSeconds',
+    happens: 'The next one begins at the last version. No error, no list.',
+    tests: ['a watch that the server ends after timeoutSeconds goes on without an error and without a list'],
+  },
+  {
+    fault: 'a very short watch',
+    happens:
+      'One that ends within a second without an event is backed off from, and then everything is asked for again.',
+    tests: ['watches that end at once without an event are backed off from, and nothing is missed'],
+  },
+  {
+    fault: 'events that come twice or in another order',
+    happens:
+      'Applied by key, as in client-go: handlers may see an older state again, and the cache ends right. A RetryWatcher drops what is not newer.',
+    tests: [
+      'events that come again after a new connection are applied by key',
+      'events of two objects in the wrong order end with the same cache',
+    ],
+  },
+  {
+    fault: 'bookmarks',
+    happens: 'Move the version from which a watch goes on, and are told to nobody. None is relied on.',
+    tests: [
+      'a bookmark moves the version from which a quiet watch goes on',
+      'a quiet watch without bookmarks costs a request now and then, and no list',
+    ],
+  },
+  {
+    fault: 'an empty resourceVersion of an event or a list',
+    happens:
+      'The object is applied; the last version stays the one to go on from, so that events come twice rather than never.',
+    tests: [
+      'events without a version are applied, and nothing is missed when the watch ends',
+      'a first list without versions is followed all the same',
+    ],
+  },
+  {
+    fault: 'no bookmark at the end of the initial events',
+    happens:
+      'Nothing of the stream reaches the cache. It is begun again, or given up for a list where the server does not know it.',
+    tests: [
+      'initial objects whose end bookmark never comes are listed instead',
+      'a stream of initial objects that ends before its bookmark is begun again, and nothing of it is applied',
+      'a server that does not know streams of initial objects is asked for a list',
+    ],
+  },
+  {
+    fault: 'an object that stops matching the selector',
+    happens:
+      'The server sends DELETED with the old object and the new version: a delete, and an add when it matches again.',
+    tests: ['an object that stops matching the selector is deleted, and comes back when it matches again'],
+  },
+  {
+    fault: 'a very large object',
+    happens: 'Up to 16 MiB and 10 000 levels like any other; beyond that a `decode` error, never memory without end.',
+    tests: [
+      'an object of two megabytes is followed like any other',
+      malformed('a frame above 16 MiB'),
+      malformed('a frame that nests too deep'),
+    ],
+  },
+  {
+    fault: 'a watch compressed with gzip, one member a flush',
+    happens:
+      'Identity is asked for. Over capstan/client-node what comes compressed all the same is read, member by member.',
+    tests: ['a server that compresses streams and lists for those who accept it is read as it is'],
+    elsewhere: [{ file: 'test/client-node/encoding.test.ts', name: 'each member of a watch arrives as it is flushed' }],
+  },
+  {
+    fault: 'HTTP/2 GOAWAY',
+    happens: 'Running watches live on; new requests take a new connection.',
+    elsewhere: [
+      {
+        file: 'test/client-node/http2.test.ts',
+        name: 'with GOAWAY keeps the watches it has, and new requests go to a new connection',
+      },
+    ],
+  },
+  {
+    fault: 'a slow consumer',
+    happens: 'The server ends the watch; it goes on where it was. Handlers do not slow down the reading.',
+    tests: ['a client that is too slow has its watch ended, and goes on where it was'],
+    elsewhere: [
+      {
+        file: 'test/cache/informer.test.ts',
+        name: 'that are slow delay nobody else, are told one thing at a time, and miss nothing',
+      },
+    ],
+  },
+  {
+    fault: 'start and stop at any moment',
+    happens: 'One watch at a time, ended once; after the end no request and no timer.',
+    elsewhere: [
+      {
+        file: 'test/cache/reflector.test.ts',
+        name: 'stops at once in whatever it is doing, and leaves no timer behind',
+      },
+      {
+        file: 'test/cache/informer.test.ts',
+        name: 'ends with its signal, at any moment, and tells handlers nothing after that',
+      },
+    ],
+  },
+  {
+    fault: 'a handler that throws or rejects',
+    happens: 'It loses that one notification, which is reported; nobody else notices.',
+    elsewhere: [
+      {
+        file: 'test/cache/informer.test.ts',
+        name: 'that throw or reject fail nobody else, and lose only the item they failed on',
+      },
+    ],
+  },
+  {
+    fault: 'a clock that jumps, a machine that slept, very long delays',
+    happens: 'Time is monotonic; what became due meanwhile happens then, and the watch goes on from its version.',
+    tests: ['a machine that slept for an hour goes on, and nothing is missed'],
+    elsewhere: [
+      {
+        file: 'test/workqueue/cases/delaying-queue.ts',
+        name: 'the longest delays work: more than 2^31 ms, and for ever',
+      },
+    ],
+  },
+  {
+    fault: 'an event loop that stands still',
+    happens:
+      'The time in which a reader was busy is no silence of the server; long batches give way to timers and I/O.',
+    elsewhere: [
+      { file: 'test/cache/silence.test.ts', name: 'does not count the time in which its reader was busy' },
+      { file: 'test/cache/informer.test.ts', name: 'lets timers and I/O run in the middle of a long batch' },
+    ],
+  },
+  {
+    fault: 'the six connections of a browser',
+    happens:
+      'Informers of one factory share a watch; over HTTP/2 all watches share a connection. Documented in the README.',
+    elsewhere: [
+      {
+        file: 'test/client-node/http2.test.ts',
+        name: 'carries all watches and requests of a transport on one connection, also those that start together',
+      },
+    ],
+  },
+  {
+    fault: 'TLS whose certificates a runtime ignores (Deno, Bun)',
+    happens:
+      "In Node both sides are verified. Over fetch the certificates are the host's affair: there are no options for them that could be ignored.",
+    elsewhere: [
+      {
+        file: 'test/client-node/http2.test.ts',
+        name: 'is verified as ever: another authority and another name are refused',
+      },
+    ],
+    without: 'What other runtimes make of certificates cannot be shown from Node.',
+  },
+];
+
+/** The faults of WebAssembly and of memory. */
+export const MEMORY_FAULTS: readonly Row[] = [
+  {
+    fault: 'a trap, or a stack overflow, in WebAssembly',
+    happens:
+      'The instance is poisoned: every later call is a typed error, and new queues and caches get another instance.',
+    elsewhere: [
+      {
+        file: 'test/core-traps.test.ts',
+        name: 'at any export, in any call that reaches it, is told to everybody and breaks nothing else',
+      },
+    ],
+  },
+  {
+    fault: 'memory that cannot grow',
+    happens: 'A typed error before anything is written; nothing has changed.',
+    elsewhere: [
+      {
+        file: 'test/core-memory.test.ts',
+        name: 'is a typed error, changes nothing, and the rest of the script ends as in the model',
+      },
+    ],
+  },
+  {
+    fault: 'an allocator that never frees',
+    happens: 'Blocks have an allocator of our own, which uses memory again and can move what lies in the way.',
+    elsewhere: [
+      {
+        file: 'test/arena.test.ts',
+        name: 'uses memory again: 90 % of 100 000 blocks freed at random, then blocks of other sizes, stays within a quarter of the live bytes',
+      },
+    ],
+  },
+  {
+    fault: 'views that are detached when memory grows',
+    happens: 'Views are made anew in one place after each growth, and growth comes before any write.',
+    elsewhere: [
+      {
+        file: 'test/core-memory.test.ts',
+        name: 'is a typed error, changes nothing, and the rest of the script ends as in the model',
+      },
+    ],
+  },
+  {
+    fault: 'finalizers that run late or never',
+    happens: 'Nothing depends on them: `dispose` frees at once, and slots carry a generation.',
+    elsewhere: [
+      { file: 'test/core.test.ts', name: 'queues that are forgotten without dispose give their memory back too' },
+    ],
+  },
+  {
+    fault: 'keys that were chosen to collide',
+    happens: 'Hashes have a random seed for each instance.',
+    elsewhere: [{ file: 'test/core-seed.test.ts', name: 'each instance has a seed of its own, given once' }],
+  },
+  {
+    fault: 'keys that UTF-8 makes equal',
+    happens: 'Keys are compared as UTF-16 code units, also where they come from bytes.',
+    elsewhere: [
+      { file: 'test/index-map.test.ts', name: 'hostile values stay apart' },
+      { file: 'test/cache/store.test.ts', name: 'agrees with a naive model after every one of many random operations' },
+    ],
+  },
+  {
+    fault: 'a key or value called __proto__',
+    happens: 'Maps are never plain objects; objects keep it as a member of their own.',
+    elsewhere: [{ file: 'test/cache/store.test.ts', name: 'calls an index "__proto__" by that name' }],
+  },
+  {
+    fault: 'a line splitter that splits at a carriage return',
+    happens: 'Frames end where their JSON value ends, whatever stands between them.',
+    elsewhere: [
+      {
+        file: 'test/cache/frames.test.ts',
+        name: 'end where their value ends, with or without line feeds and space between them',
+      },
+    ],
+  },
+];

@@ -1,0 +1,146 @@
+/**
+ * The fuzz of decoders: damaged watch streams and lists in random pieces. For each input: nothing but a DECODE error is
+ * thrown, each frame before the first bad byte comes out as JSON.parse would give it, and a bad one is an error, never
+ * skipped. What was handed out is compared after the stream has ended, so that it must have stayed what it was.
+ */
+import type { Decoder, Frame } from '../../../bindings/cache/decoder.ts';
+import { CapstanError } from '../../../bindings/errors.ts';
+import { Random } from '../../random.ts';
+import { Documents } from './documents.ts';
+import { expectedPage, expectedStream, type Shown, show, showBookmark, showEvent, showPage } from './oracle.ts';
+
+export interface Subject {
+  name: string;
+  /** Asked for anew from time to time: what was decoded is never stored. */
+  decoder(): Decoder<object>;
+  /** Leaves metadata.managedFields out. */
+  cut: boolean;
+}
+
+export interface FuzzReport {
+  inputs: number;
+  frames: number;
+  pages: number;
+  errors: number;
+}
+
+const PER_DECODER = 500;
+
+/** Throws at the first input that a decoder gets wrong, with all that is needed to try it again. */
+export function fuzz(subject: Subject, options: { seed: number; inputs: number }): FuzzReport {
+  const report: FuzzReport = { inputs: 0, frames: 0, pages: 0, errors: 0 };
+  let decoder = subject.decoder();
+  const seeds = new Random(options.seed);
+  for (; report.inputs < options.inputs; report.inputs++) {
+    if (report.inputs % PER_DECODER === 0) decoder = subject.decoder();
+    const seed = seeds.int(2 ** 32);
+    const documents = new Documents(new Random(seed));
+    const isStream = seed % 3 !== 0;
+    const bytes = documents.damaged(isStream ? documents.stream() : documents.list());
+    const cuts = documents.cuts(bytes.length);
+    try {
+      if (isStream) checkStream(decoder, subject.cut, bytes, cuts, report);
+      else checkPage(decoder, subject.cut, bytes, cuts, report);
+    } catch (cause) {
+      const input = `${isStream ? 'stream' : 'list'} ${JSON.stringify(Buffer.from(bytes).toString('latin1'))}, cut at ${cuts}`;
+      throw new Error(
+        `${subject.name}, CAPSTAN_SEED=${options.seed}, input ${report.inputs}: ${String(cause)}\n${input}`,
+        { cause },
+      );
+    }
+  }
+  return report;
+}
+
+function* pieces(bytes: Uint8Array, cuts: readonly number[]): Generator<Uint8Array> {
+  let from = 0;
+  for (const to of cuts) {
+    // The network's memory is not ours: what it held is overwritten once it was pushed.
+    const piece = bytes.slice(from, to);
+    yield piece;
+    piece.fill(0x58);
+    from = to;
+  }
+}
+
+function checkStream(
+  decoder: Decoder<object>,
+  cut: boolean,
+  bytes: Uint8Array,
+  cuts: readonly number[],
+  report: FuzzReport,
+): void {
+  const expected = expectedStream(bytes, cut);
+  const taken: Frame<object>[] = [];
+  const reader = decoder.frames();
+  const error = decodeError(() => {
+    for (const piece of pieces(bytes, cuts)) {
+      reader.push(piece);
+      for (let frame = reader.next(); frame !== undefined; frame = reader.next()) taken.push(frame);
+    }
+  });
+  reader.close();
+  report.frames += taken.length;
+  if (error !== undefined) report.errors++;
+  same(taken.map(shown), expected.frames);
+  if (expected.end === 'error' && error === undefined) throw new Error('the bad frame was no error');
+  if (expected.end === 'none' && error !== undefined) throw error;
+}
+
+function checkPage(
+  decoder: Decoder<object>,
+  cut: boolean,
+  bytes: Uint8Array,
+  cuts: readonly number[],
+  report: FuzzReport,
+): void {
+  const expected = expectedPage(bytes, cut);
+  const reader = decoder.page();
+  let page: Shown | undefined;
+  const error = decodeError(() => {
+    for (const piece of pieces(bytes, cuts)) reader.push(piece);
+    const { items, resourceVersion, continue: token } = reader.end();
+    reader.close();
+    page = showPage(
+      items.map((item) => show(item, false)),
+      resourceVersion,
+      token,
+    );
+  });
+  reader.close();
+  if (error === undefined) report.pages++;
+  else report.errors++;
+  if (expected !== undefined && error !== undefined) throw error;
+  same([page], [expected]);
+}
+
+function shown(frame: Frame<object>): Shown {
+  switch (frame.type) {
+    case 'ERROR':
+      return `ERROR ${JSON.stringify(frame.status)}`;
+    case 'BOOKMARK':
+      return showBookmark(frame.resourceVersion, frame.initialEventsEnd);
+    case 'foreign':
+      return 'foreign';
+    default:
+      return showEvent(frame.type, show(frame.object, false), frame.resourceVersion);
+  }
+}
+
+/** The DECODE error that the call throws, if it throws one; any other is a crash and passed on. */
+function decodeError(call: () => void): CapstanError | undefined {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    if (error instanceof CapstanError && error.code === 'DECODE') return error;
+    throw error;
+  }
+}
+
+function same(got: readonly (Shown | undefined)[], expected: readonly (Shown | undefined)[]): void {
+  const wrong = Math.max(got.length, expected.length);
+  for (let at = 0; at < wrong; at++) {
+    if (got[at] !== expected[at]) throw new Error(`number ${at}: expected ${expected[at]}, got ${got[at]}`);
+  }
+}

@@ -1,0 +1,19 @@
+/** The decoders that are fuzzed. */
+import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
+import { Versions } from '../../../bindings/cache/bytes/versions.ts';
+import { jsonDecoder } from '../../../bindings/cache/decoder.ts';
+import { CacheCore } from '../../../bindings/cache-core.ts';
+import { EXPECTED } from './documents.ts';
+import type { Subject } from './fuzz.ts';
+
+function byteDecoder(keepManagedFields: boolean): ByteDecoder<object> {
+  const core = new CacheCore();
+  const versions = new Versions(core, core.x.keysNew(), EXPECTED);
+  return new ByteDecoder<object>(core, versions, EXPECTED, { keepManagedFields });
+}
+
+export const subjects: readonly Subject[] = [
+  { name: 'JSON.parse', decoder: () => jsonDecoder<object>(EXPECTED), cut: false },
+  { name: 'bytes', decoder: () => byteDecoder(false), cut: true },
+  { name: 'bytes with managedFields', decoder: () => byteDecoder(true), cut: false },
+];

@@ -1,0 +1,264 @@
+/** What a reflector tells of its failures, by class and with what happens next, and what it says of itself. */
+import { Indexer, TransportError } from 'capstan/cache';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../bindings/clock.ts';
+import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import { answer, type ConfigMap, Stream } from './live-server.ts';
+import { reflect } from './reflecting.ts';
+
+let reported: unknown[] = [];
+let previous: ReturnType<typeof setErrorHandler>;
+
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error) => reported.push(error));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+const fails =
+  (kind: 'refused' | 'reset' | 'unknown'): Reply =>
+  () => {
+    throw new TransportError(kind, kind);
+  };
+const refuses =
+  (code: number, reason: string, headers: Record<string, string> = {}, more: object = {}): Reply =>
+  () =>
+    answer(code, JSON.stringify(status(code, reason, more)), headers);
+const lists: Reply = () => answer(200, listBody('5', [configMap('a', '1')]));
+const holds: Reply = ({ signal }) => stream([], 'hold', signal);
+const sends =
+  (frame: string): Reply =>
+  () =>
+    stream([frame], 'close');
+const error = (code: number, reason: string): string => event('ERROR', status(code, reason));
+const tooLarge = { details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } };
+
+const listing = (server: Replies, more: Parameters<typeof reflect>[1] = {}) =>
+  reflect(server, { watchList: false, ...more });
+
+describe('every failure reaches the handler, with its class and what happens next', () => {
+  test.each<[string, Reply, [string, string, number]]>([
+    ['401', refuses(401, 'Unauthorized'), ['auth', 'relist', 800]],
+    ['403', refuses(403, 'Forbidden'), ['auth', 'relist', 800]],
+    ['404', refuses(404, 'NotFound'), ['server', 'relist', 800]],
+    ['410', refuses(410, 'Expired'), ['expired', 'relist from newest', 0]],
+    ['a version that is still to come', refuses(504, 'Timeout', {}, tooLarge), ['expired', 'relist from newest', 0]],
+    ['429', refuses(429, 'TooManyRequests'), ['throttled', 'relist', 800]],
+    ['429 with Retry-After', refuses(429, 'TooManyRequests', { 'retry-after': '3' }), ['throttled', 'repeat', 3000]],
+    ['500', refuses(500, 'InternalError'), ['server', 'relist', 800]],
+    ['503 with Retry-After', refuses(503, '', { 'retry-after': '1' }), ['server', 'repeat', 1000]],
+    ['a page of a proxy', () => answer(502, '<html>'), ['server', 'relist', 800]],
+    ['a body that is no list', () => answer(200, '<html>'), ['decode', 'relist', 800]],
+    ['a refused connection', fails('refused'), ['network', 'relist', 800]],
+    ['a connection that was reset', fails('reset'), ['network', 'repeat', 1000]],
+    [
+      'a transport that throws something else',
+      () => {
+        throw new TypeError('oh');
+      },
+      ['network', 'relist', 800],
+    ],
+  ])('of a list: %s', async (_, reply, [kind, next, afterMs]) => {
+    const server = new Replies(reply, lists, holds);
+    const { clock, failures, names, stop } = await listing(server);
+    expect(failures).toMatchObject([{ class: kind, next, afterMs }]);
+    await clock.run(afterMs);
+    expect([server.requests.length, names()]).toEqual([3, ['a']]);
+    await stop();
+  });
+
+  test.each<[string, Reply, [string, string, number]]>([
+    ['403', refuses(403, 'Forbidden'), ['auth', 'relist', 800]],
+    ['410', refuses(410, 'Gone'), ['expired', 'relist', 800]],
+    ['429', refuses(429, 'TooManyRequests'), ['throttled', 'rewatch', 800]],
+    ['429 with Retry-After', refuses(429, 'TooManyRequests', { 'retry-after': '2' }), ['throttled', 'repeat', 2000]],
+    ['500', refuses(500, 'InternalError'), ['server', 'relist', 800]],
+    ['a refused connection', fails('refused'), ['network', 'rewatch', 800]],
+    ['a failure of no kind', fails('unknown'), ['network', 'rewatch', 800]],
+    ['an ERROR event 410', sends(error(410, 'Expired')), ['expired', 'relist', 800]],
+    ['an ERROR event 429', sends(error(429, 'TooManyRequests')), ['throttled', 'rewatch', 800]],
+    ['an ERROR event 500', sends(error(500, 'InternalError')), ['server', 'relist', 800]],
+    ['an ERROR event that is no Status', sends(event('ERROR', {})), ['decode', 'relist', 800]],
+    ['garbage', sends('<html>'), ['decode', 'relist', 800]],
+    ['a connection lost after an event', () => stream([bookmark('6')], 'reset'), ['network', 'rewatch', 0]],
+    ['a connection lost at once', () => stream([], 'reset'), ['network', 'relist', 800]],
+    ['a watch that ends at once', () => stream([], 'close'), ['network', 'relist', 800]],
+  ])('of a watch: %s', async (_, reply, [kind, next, afterMs]) => {
+    const server = new Replies(lists, reply, next === 'relist' ? lists : holds, holds);
+    const { clock, failures, stop } = await listing(server);
+    expect(failures).toMatchObject([{ class: kind, next, afterMs }]);
+    const before = server.asked().length;
+    await clock.run(afterMs);
+    expect(server.asked()[2]?.startsWith(next === 'relist' ? 'list 5' : 'watch')).toBe(true);
+    expect(before).toBe(afterMs === 0 ? 3 : 2);
+    await stop();
+  });
+
+  test('an orderly end is none', async () => {
+    const { failures, stop } = await listing(new Replies(lists, () => stream([bookmark('6')], 'close'), holds));
+    expect(failures).toEqual([]);
+    await stop();
+  });
+
+  test('a continue token that expired costs one full list', async () => {
+    const first: Reply = () => answer(200, listBody('5', [configMap('a', '1')], 'token'));
+    const server = new Replies(first, refuses(410, 'Expired'), lists, holds);
+    const { told, stop } = await listing(server);
+    expect([told(), server.asked()]).toEqual([
+      ['expired → full list'],
+      ['list 0 limit 500', 'list  limit 500', 'list 0', 'watch 5'],
+    ]);
+    await stop();
+  });
+
+  test('throttling never causes a list: of a watch that is throttled for an hour, there is one', async () => {
+    const server = new Replies(lists, refuses(429, 'TooManyRequests'));
+    const { clock, told, stop } = await listing(server);
+    await clock.run(3600_000);
+    expect(server.asked().filter((one) => one.startsWith('list'))).toEqual(['list 0 limit 500']);
+    expect(new Set(told())).toEqual(new Set(['throttled → rewatch']));
+    await stop();
+  });
+
+  test('a handler that throws is reported, and changes nothing', async () => {
+    const server = new Replies(refuses(500, 'InternalError'), lists, holds);
+    const watchErrorHandler = () => {
+      throw new Error('broken handler');
+    };
+    const { clock, names, stop } = await listing(server, { watchErrorHandler });
+    await clock.run(800);
+    expect([names(), reported]).toEqual([['a'], [expect.objectContaining({ message: 'broken handler' })]]);
+    await stop();
+  });
+
+  test('a store that does not take a list is told as such, and the list is asked for again', async () => {
+    const store = new Indexer<ConfigMap>();
+    const replace = store.replace.bind(store);
+    let full = true;
+    store.replace = (...list) => {
+      if (full) throw new Error('full');
+      replace(...list);
+    };
+    const { clock, failures, names, stop } = await listing(new Replies(lists, lists, holds), { store });
+    expect(failures).toMatchObject([{ class: 'decode', next: 'relist', error: { cause: { message: 'full' } } }]);
+    full = false;
+    await clock.run(800);
+    expect(names()).toEqual(['a']);
+    await stop();
+  });
+});
+
+describe('the default handler', () => {
+  const quietly = async (server: Replies, ms: number): Promise<unknown[]> => {
+    const { clock, stop } = await listing(server, { watchErrorHandler: undefined });
+    await clock.run(ms);
+    await stop();
+    return reported;
+  };
+
+  test('says nothing of a healthy life', async () => {
+    const short: Reply = () => stream([], 'close');
+    const lost: Reply = () => stream([bookmark('6')], 'reset');
+    const busy = refuses(429, 'TooManyRequests', { 'retry-after': '0' });
+    const server = new Replies(
+      busy,
+      lists,
+      short,
+      lists,
+      lost,
+      fails('refused'),
+      sends(error(410, 'Expired')),
+      lists,
+      holds,
+    );
+    expect(await quietly(server, 30_000)).toEqual([]);
+    expect(server.requests.length).toBe(9);
+  });
+
+  test('reports what makes it list again, and a refused connection only when it stays', async () => {
+    expect(await quietly(new Replies(lists, refuses(403, 'Forbidden'), lists, holds), 5000)).toMatchObject([
+      { status: 403 },
+    ]);
+    reported = [];
+    expect(await quietly(new Replies(lists, fails('refused')), 5000)).toEqual([]);
+    expect((await quietly(new Replies(lists, fails('refused')), 60_000)).length).toBeGreaterThan(0);
+  });
+});
+
+describe('a watch that ends with an internal error', () => {
+  test.each([
+    ['is not opened again by default', undefined, 0],
+    ['is opened again at once for as long as the option says', 30_000, 31],
+  ])('%s', async (_, maxInternalErrorRetryDuration, repeats) => {
+    // As client-go's TestRetryInternalError: each watch takes a second.
+    const clock = new FakeClock();
+    const failing: Reply = () => {
+      clock.step(1000);
+      return stream([error(500, 'InternalError')], 'close');
+    };
+    const server = new Replies(lists, ...Array.from({ length: 40 }, () => failing), lists, holds);
+    const { told, stop } = await listing(server, { clock, maxInternalErrorRetryDuration });
+    expect(told().filter((one) => one === 'server → rewatch').length).toBe(repeats);
+    expect(told().at(-1)).toBe('server → relist');
+    await stop();
+  });
+});
+
+describe('status', () => {
+  test('says where the reflector is', async () => {
+    const server = new Replies(refuses(500, 'InternalError'), () => answer(200, '{'), lists, holds);
+    const { clock, reflector, stop } = await listing(server);
+    expect(reflector.status().state).toBe('waiting');
+    await clock.run(800 + 1600);
+    expect(reflector.status()).toEqual({
+      state: 'watching',
+      lastSyncResourceVersion: '5',
+      lastSignOfLife: 0,
+      relists: 0,
+      watches: 1,
+      skippedEvents: 0,
+      failures: { auth: 0, expired: 0, throttled: 0, network: 0, decode: 1, server: 1 },
+      lastFailure: { class: 'decode', next: 'relist', afterMs: 1600, agoMs: 1600, error: expect.anything() },
+    });
+    await stop();
+  });
+
+  test('knows how old the last byte is, of which failures send none', async () => {
+    const body = new Stream();
+    const open: Reply = ({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) });
+    const server = new Replies(refuses(500, 'InternalError'), lists, open, refuses(503, ''));
+    const { clock, reflector, stop } = await listing(server);
+    const age = () => reflector.status().lastSignOfLife;
+    expect(age()).toBeUndefined();
+    await clock.run(800);
+    expect(age()).toBe(0);
+    await clock.run(5000);
+    expect(age()).toBe(5000);
+    body.send('\n');
+    await clock.settle();
+    expect(age()).toBe(0);
+    body.close();
+    await clock.run(100_000);
+    expect(age()).toBe(100_000);
+    await stop();
+  });
+});
+
+test('an event without a version does not move the last one: the watch goes on from where it is sure', async () => {
+  const frames = [event('ADDED', configMap('b', '6')), event('MODIFIED', configMap('b', ''))];
+  const server = new Replies(lists, () => stream(frames, 'close'), holds);
+  const { names, stop } = await listing(server);
+  expect([names(), server.asked().at(-1)]).toEqual([['a', 'b'], 'watch 6']);
+  await stop();
+});
+
+test('what the server repeats, or sends with an older version, is applied as it comes', async () => {
+  const frames = ['7', '7', '6'].map((version) => event('MODIFIED', configMap('a', version)));
+  const server = new Replies(lists, ({ signal }) => stream(frames, 'hold', signal));
+  const { store, reflector, stop } = await listing(server);
+  expect([store.list(), reflector.lastSyncResourceVersion()]).toEqual([[configMap('a', '6')], '6']);
+  await stop();
+});

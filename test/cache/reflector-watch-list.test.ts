@@ -1,0 +1,239 @@
+/**
+ * The initial objects as a stream. The first part has a counterpart for each case of client-go's
+ * tools/cache/reflector_watchlist_test.go; the second what a server that does not know streams makes of the request.
+ */
+import { TransportError } from 'capstan/cache';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import { answer, LiveServer, Stream } from './live-server.ts';
+import { reflect } from './reflecting.ts';
+
+let reported: unknown[] = [];
+let previous: ReturnType<typeof setErrorHandler>;
+
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error) => reported.push(error));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+const add = (name: string, version: string): string => event('ADDED', configMap(name, version));
+const holding =
+  (...frames: string[]): Reply =>
+  (request) =>
+    stream(frames, 'hold', request.signal);
+const ending =
+  (...frames: string[]): Reply =>
+  () =>
+    stream(frames, 'close');
+const refusing =
+  (code: number, reason: string, more: object = {}): Reply =>
+  () =>
+    answer(code, JSON.stringify(status(code, reason, more)));
+const listing =
+  (version: string, ...names: string[]): Reply =>
+  () =>
+    answer(
+      200,
+      listBody(
+        version,
+        names.map((name, i) => configMap(name, String(i + 1))),
+      ),
+    );
+
+describe('TestWatchList', () => {
+  test('TestWatchListResourceVersion: from the last version, or from none', async () => {
+    const server = new Replies(ending(add('a', '1'), bookmark('5', 'true'), add('b', '6')), holding());
+    const { clock, stop, reflector } = await reflect(server);
+    expect(server.requests[0]?.query).toEqual({
+      watch: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: '300',
+    });
+    await clock.settle();
+    expect(server.asked()).toEqual(['stream ', 'watch 6']);
+    expect(reflector.status()).toMatchObject({ state: 'watching', watches: 2, relists: 0 });
+    await stop();
+  });
+
+  test("the reflector won't be synced if the bookmark event has not been received", async () => {
+    const { names, reflector, stop } = await reflect(new Replies(holding(add('a', '1'))));
+    expect([names(), reflector.lastSyncResourceVersion(), reflector.status().state]).toEqual([[], '', 'streaming']);
+    await stop();
+  });
+
+  test('lists if watchList is turned off', async () => {
+    const server = new Replies(listing('9', 'a'), holding());
+    const { names, stop } = await reflect(server, { watchList: false });
+    expect([names(), server.asked()]).toEqual([['a'], ['list 0 limit 500', 'watch 9']]);
+    await stop();
+  });
+
+  test.each<[string, Reply, string]>([
+    ['500 forces fallback', refusing(500, 'InternalError'), 'server → list'],
+    ['422, from a server that does not support streaming, forces fallback', refusing(422, 'Invalid'), 'server → list'],
+    ['403 forces fallback', refusing(403, 'Forbidden'), 'auth → list'],
+    ['a stream that ends at once forces fallback', ending(), 'network → list'],
+    ['garbage forces fallback', holding('<html>'), 'decode → list'],
+    ['an ERROR event 500 forces fallback', holding(event('ERROR', status(500, 'InternalError'))), 'server → list'],
+  ])('%s, for this round only', async (_, reply, told) => {
+    const server = new Replies(reply, listing('9', 'a'), ending(event('ERROR', status(410, 'Expired'))), holding());
+    const reflecting = await reflect(server);
+    expect(reflecting.names()).toEqual(['a']);
+    expect(reflecting.told()[0]).toBe(told);
+    await reflecting.clock.run(800);
+    expect(server.asked()).toEqual(['stream ', 'list 0 limit 500', 'watch 9', 'stream 9']);
+    await reflecting.stop();
+  });
+
+  test('prove that the reflector is synced after receiving a bookmark event, and goes on on the same stream', async () => {
+    const server = new Replies(holding(add('a', '1'), bookmark('5', 'true'), add('b', '6')));
+    const { names, reflector, stop } = await reflect(server);
+    expect([names(), reflector.lastSyncResourceVersion()]).toEqual([['a', 'b'], '6']);
+    expect(server.requests.length).toBe(1);
+    await stop();
+  });
+
+  test('check if Updates and Deletes events are propagated during streaming', async () => {
+    const frames = [
+      add('a', '1'),
+      add('b', '2'),
+      event('MODIFIED', configMap('a', '3', { data: { v: 'new' } })),
+      event('DELETED', configMap('b', '4')),
+      bookmark('5', 'true'),
+    ];
+    const { store, stop } = await reflect(new Replies(holding(...frames)));
+    expect(store.list()).toEqual([configMap('a', '3', { data: { v: 'new' } })]);
+    await stop();
+  });
+
+  test.each<[string, Reply]>([
+    ['429', refusing(429, 'TooManyRequests')],
+    ['an ERROR event 429', holding(event('ERROR', status(429, 'TooManyRequests')))],
+    [
+      'a refused connection',
+      () => {
+        throw new TransportError('refused', 'refused');
+      },
+    ],
+  ])('retries %s with back-off, as a stream', async (_, reply) => {
+    const server = new Replies(reply, reply, holding(add('a', '1'), bookmark('5', 'true')));
+    const reflecting = await reflect(server);
+    await reflecting.clock.run(799);
+    expect(server.requests.length).toBe(1);
+    await reflecting.clock.run(1 + 1600);
+    expect(server.asked()).toEqual(['stream ', 'stream ', 'stream ']);
+    expect(reflecting.failures.map(({ next, afterMs }) => [next, afterMs])).toEqual([
+      ['relist', 800],
+      ['relist', 1600],
+    ]);
+    expect(reflecting.names()).toEqual(['a']);
+    await reflecting.stop();
+  });
+
+  test('stopping a stream before its bookmark results in a new one, and nothing of the first is kept', async () => {
+    const server = new Replies(ending(add('gone', '1')), holding(add('a', '2'), bookmark('5', 'true')));
+    const { names, told, stop } = await reflect(server);
+    expect([names(), server.asked(), told()]).toEqual([['a'], ['stream ', 'stream '], ['network → relist']]);
+    await stop();
+  });
+
+  test('stopping the stream after synchronization results in an ordinary watch', async () => {
+    const server = new Replies(ending(add('a', '1'), bookmark('5', 'true'), bookmark('7')), holding());
+    const { stop } = await reflect(server);
+    expect(server.asked()).toEqual(['stream ', 'watch 7']);
+    await stop();
+  });
+
+  test('expiring an established watch results in a new stream from the last version, then from none', async () => {
+    const gone = event('ERROR', status(410, 'Expired'));
+    const first = ending(add('a', '1'), add('b', '2'), bookmark('5', 'true'), gone);
+    const server = new Replies(first, refusing(410, 'Expired'), holding(add('a', '1'), bookmark('9', 'true')));
+    const { clock, names, told, stop } = await reflect(server);
+    await clock.run(800);
+    expect(server.asked()).toEqual(['stream ', 'stream 5', 'stream ']);
+    expect(told()).toEqual(['expired → relist', 'expired → relist from newest']);
+    expect(names()).toEqual(['a']);
+    await stop();
+  });
+
+  test('prove that the reflector is checking the value of the initialEventsEnd annotation', async () => {
+    const { names, stop } = await reflect(new Replies(holding(add('a', '1'), bookmark('5', 'false'))));
+    expect(names()).toEqual([]);
+    await stop();
+  });
+
+  test('TestInitialEventsEndBookmarkTicker: warns each ten seconds without an event while the end is missing', async () => {
+    const server = new LiveServer();
+    server.intercept = (request, n) => (n === 1 ? stream([add('a', '1')], 'hold', request.signal) : undefined);
+    const { clock, stop } = await reflect(server);
+    await clock.run(9_999);
+    expect(reported).toEqual([]);
+    await clock.run(1);
+    await clock.run(10_000);
+    expect(reported.length).toBe(2);
+    expect(reported[0]).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('for 10 s') });
+    await stop();
+  });
+});
+
+describe('a server that never ends its initial events', () => {
+  const list = listing('9', 'a');
+
+  test.each<[string, Reply, number]>([
+    ['sends nothing', holding(), 30_000],
+    ['sends all there is and then nothing', holding(add('a', '1')), 30_000],
+    ['sends a change of an object that was not among them', holding(event('MODIFIED', configMap('b', '7'))), 0],
+    ['sends a second bookmark instead', holding(add('a', '1'), bookmark('5'), bookmark('6')), 0],
+  ])('and %s is listed instead, now and later', async (_, reply, afterMs) => {
+    const gone = ending(event('ERROR', status(410, 'Expired')));
+    const server = new Replies(reply, list, gone, list, holding());
+    const { clock, names, told, failures, reflector, stop } = await reflect(server);
+    await clock.run(afterMs);
+    expect(names()).toEqual(['a']);
+    expect(told()[0]).toBe('server → list');
+    expect(failures[0]?.error).toMatchObject({ code: 'TIMEOUT' });
+    await clock.run(800);
+    expect(server.asked()).toEqual(['stream ', 'list 0 limit 500', 'watch 9', 'list 9', 'watch 9']);
+    expect(reflector.status().relists).toBe(1);
+    await stop();
+  });
+
+  test('is waited for as long as objects come', async () => {
+    const body = new Stream();
+    const server = new Replies(({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) }));
+    const { clock, names, stop } = await reflect(server);
+    for (let i = 1; i <= 5; i++) {
+      await clock.run(25_000);
+      body.send(add(`a${i}`, String(i)));
+      await clock.settle();
+    }
+    expect([names(), server.requests.length]).toEqual([[], 1]);
+    body.send(bookmark('5', 'true'));
+    await clock.settle();
+    expect(names().length).toBe(5);
+    await stop();
+  });
+
+  test('but cuts each of them short is asked with back-off after the third time', async () => {
+    const server = new Replies(ending(add('a', '1')));
+    const { clock, failures, stop } = await reflect(server);
+    expect(failures.map(({ afterMs }) => afterMs)).toEqual([0, 0, 0, 800]);
+    await clock.run(60_000);
+    expect(server.requests.length).toBeLessThan(12);
+    await stop();
+  });
+
+  test('nor knows any version is asked with back-off', async () => {
+    const server = new Replies(refusing(410, 'Expired'));
+    const { clock, stop } = await reflect(server);
+    await clock.run(60_000);
+    expect(server.requests.length).toBeLessThan(12);
+    await stop();
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * Counterparts of client-go's tools/cache/synctrack/synctrack_test.go for a handler's own "has synced". Upstream counts starts and
+ * ends in a tracker of its own, which panics when told of an end too many; here a listener counts what it queues and delivers,
+ * and there is nobody to call it wrongly. AsyncTracker and Lazy have no counterpart: nothing here is tracked by several threads, and no
+ * value is computed lazily behind a lock.
+ */
+import { describe, expect, test } from 'vitest';
+import { ProcessorListener } from '../../bindings/cache/listener.ts';
+import { FakeClock } from '../../bindings/clock.ts';
+import type { ConfigMap } from './live-server.ts';
+import { heldHandler } from './told.ts';
+
+const object: ConfigMap = { metadata: { namespace: 'default', name: 'a' } };
+const initial = { type: 'add', object, isInInitialList: true, repeated: false } as const;
+
+function listener() {
+  const clock = new FakeClock();
+  const held = heldHandler();
+  const resync = { requested: 0, effective: 0 };
+  const made = new ProcessorListener<ConfigMap>(held.handler, { name: 'test', clock, resync });
+  let done = false;
+  void made.hasSyncedChecker().done.then(() => {
+    done = true;
+  });
+  return { clock, held, listener: made, isDone: () => done };
+}
+
+describe('a handler has synced', () => {
+  // TestBasicLogic, TestSingleFile
+  test.each([
+    { synced: false, first: false, finish: true, expected: false },
+    { synced: true, first: false, finish: false, expected: false },
+    { synced: true, first: true, finish: false, expected: false },
+    { synced: false, first: false, finish: false, expected: false },
+    { synced: true, first: false, finish: true, expected: true },
+    { synced: true, first: true, finish: true, expected: true },
+  ])('$expected: upstream $synced, before the end of the call: $first, call ended: $finish', async (row) => {
+    const { clock, held, listener: one, isDone } = listener();
+    const state = async (): Promise<boolean> => {
+      await clock.settle();
+      expect(isDone()).toBe(one.hasSynced());
+      return one.hasSynced();
+    };
+    expect(await state()).toBe(false);
+    one.add(initial);
+    expect(await state()).toBe(false);
+    if (row.synced && row.first) {
+      one.upstreamSynced();
+      expect(await state()).toBe(false);
+    }
+    if (row.finish) held.next();
+    await clock.settle();
+    if (row.synced && !row.first) {
+      expect(await state()).toBe(false);
+      one.upstreamSynced();
+    }
+    expect(await state()).toBe(row.expected);
+  });
+
+  // TestSingleFileCounting
+  test('only when the last of a hundred initial calls has ended, and stays so', async () => {
+    const { clock, held, listener: one } = listener();
+    for (let i = 0; i < 100; i++) one.add(initial);
+    one.upstreamSynced();
+    for (let i = 0; i < 100; i++) {
+      await Promise.resolve();
+      expect(one.hasSynced()).toBe(false);
+      held.next();
+      for (let turn = 0; turn < 6; turn++) await Promise.resolve();
+    }
+    await clock.settle();
+    expect(held.told).toHaveLength(100);
+    expect(one.hasSynced()).toBe(true);
+    one.add(initial);
+    await clock.settle();
+    expect(one.hasSynced()).toBe(true);
+  });
+});

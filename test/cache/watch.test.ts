@@ -1,0 +1,114 @@
+import { type WatchEvent, watch } from 'capstan/cache';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../bindings/clock.ts';
+import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { bookmark, configMap, event, Replies, status, stream } from './answers.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
+
+let reported: unknown[] = [];
+let previous: ReturnType<typeof setErrorHandler>;
+
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error) => reported.push(error));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+async function read(events: AsyncIterable<WatchEvent<ConfigMap>>) {
+  const seen: string[] = [];
+  let error: unknown;
+  try {
+    for await (const { type, object, resourceVersion } of events)
+      seen.push(`${type} ${object.metadata.name} ${resourceVersion}`);
+  } catch (caught) {
+    error = caught;
+  }
+  return { seen, error };
+}
+
+const a = event('ADDED', configMap('a', '6'));
+const b = event('DELETED', configMap('b', '7'));
+
+describe('a watch without a cache', () => {
+  test('gives event after event and ends with the stream; bookmarks go to who wants them', async () => {
+    const server = new Replies(() => stream([a, bookmark('6'), b, bookmark('9')], 'close'));
+    const marks: string[] = [];
+    const options = { resourceVersion: '5', namespace: 'ns', labelSelector: 'x=y', timeoutSeconds: 60 };
+    const { seen, error } = await read(watch(server, ConfigMaps, { ...options, onBookmark: (at) => marks.push(at) }));
+    expect([seen, error, marks]).toEqual([['ADDED a 6', 'DELETED b 7'], undefined, ['6', '9']]);
+    expect(server.requests).toMatchObject([
+      {
+        path: '/api/v1/namespaces/ns/configmaps',
+        query: {
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          resourceVersion: '5',
+          labelSelector: 'x=y',
+          timeoutSeconds: '60',
+        },
+      },
+    ]);
+  });
+
+  test('asks nothing before the iteration begins', () => {
+    const server = new Replies(() => stream([], 'close'));
+    watch(server, ConfigMaps);
+    expect(server.requests).toEqual([]);
+  });
+
+  test('ends with a typed error: an ERROR event, a refusal, a lost connection, bytes that are none of its', async () => {
+    const gone = event('ERROR', status(410, 'Expired'));
+    const cases = [
+      [() => stream([a, gone], 'hold'), ['ADDED a 6'], { code: 'STATUS', status: 410 }],
+      [() => answer(403, JSON.stringify(status(403, 'Forbidden'))), [], { code: 'STATUS', status: 403 }],
+      [() => stream([a], 'reset'), ['ADDED a 6'], { code: 'TRANSPORT', kind: 'reset' }],
+      [() => stream([a, '<html>'], 'hold'), ['ADDED a 6'], { code: 'DECODE' }],
+    ] as const;
+    for (const [reply, events, failure] of cases) {
+      const { seen, error } = await read(watch(new Replies(reply), ConfigMaps));
+      expect(seen).toEqual(events);
+      expect(error).toMatchObject(failure);
+    }
+  });
+
+  test('ends without an error when its signal fires, also before the answer', async () => {
+    for (const early of [false, true]) {
+      const server = new LiveServer();
+      if (early) server.intercept = () => new Promise(() => undefined);
+      const stop = new AbortController();
+      const clock = new FakeClock();
+      const reading = read(watch(server, ConfigMaps, { signal: stop.signal, clock }));
+      await clock.settle();
+      stop.abort();
+      expect(await reading).toEqual({ seen: [], error: undefined });
+      expect(clock.timers()).toBe(0);
+    }
+  });
+
+  test('gives the connection back when the loop is left', async () => {
+    let aborted = false;
+    const server = new Replies((request) => {
+      request.signal?.addEventListener('abort', () => {
+        aborted = true;
+      });
+      return stream([a], 'hold', request.signal);
+    });
+    for await (const _ of watch(server, ConfigMaps)) break;
+    expect(aborted).toBe(true);
+  });
+
+  test('leaves out and reports an object of another kind', async () => {
+    const secret = event('ADDED', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } });
+    const { seen } = await read(watch(new Replies(() => stream([secret, a], 'close')), ConfigMaps));
+    expect(seen).toEqual(['ADDED a 6']);
+    expect(reported).toEqual([expect.objectContaining({ code: 'DECODE' })]);
+  });
+
+  test('refuses a number of seconds that is none, and a transport that is none, at once', () => {
+    const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+    expect(() => watch(new Replies(), ConfigMaps, { timeoutSeconds: 0 })).toThrow(invalid);
+    expect(() => watch({} as LiveServer, ConfigMaps)).toThrow(invalid);
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * The network between informers and API server, as a TCP proxy on loopback: it passes bytes until it is told to cut. TLS goes
+ * through it unread, so that a cut falls where it falls: into a record, an event, a character.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+export class CuttingProxy {
+  cuts = 0;
+  readonly #server: Server;
+  readonly #target: number;
+  readonly #pairs = new Set<{ near: Socket; far: Socket }>();
+  #refusing = false;
+  #bytesLeft = Number.POSITIVE_INFINITY;
+
+  private constructor(target: number) {
+    this.#target = target;
+    this.#server = createServer((socket) => this.#join(socket));
+  }
+
+  /** A proxy to that port on loopback. */
+  static async start(target: number): Promise<CuttingProxy> {
+    const proxy = new CuttingProxy(target);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Cuts all connections. The next ones are passed on. */
+  cut(): void {
+    this.cuts++;
+    this.#bytesLeft = Number.POSITIVE_INFINITY;
+    for (const { near, far } of this.#pairs) {
+      near.resetAndDestroy();
+      far.destroy();
+    }
+  }
+
+  /** Cuts all connections once the server has sent so many more bytes. */
+  cutAfter(bytes: number): void {
+    this.#bytesLeft = bytes;
+  }
+
+  /** Nothing gets through until `open`: connections are cut, new ones at once. */
+  shut(): void {
+    this.#refusing = true;
+    this.cut();
+  }
+
+  open(): void {
+    this.#refusing = false;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close();
+    this.cut();
+    await once(this.#server, 'close');
+  }
+
+  #join(near: Socket): void {
+    if (this.#refusing) {
+      near.resetAndDestroy();
+      return;
+    }
+    const far = connect(this.#target, '127.0.0.1');
+    const pair = { near, far };
+    this.#pairs.add(pair);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        this.#pairs.delete(pair);
+        to.destroy();
+      });
+      from.on('end', () => to.end());
+    }
+    near.on('data', (chunk: Buffer) => far.write(chunk));
+    far.on('data', (chunk: Buffer) => this.#toClient(near, chunk));
+  }
+
+  #toClient(near: Socket, chunk: Buffer): void {
+    if (chunk.length < this.#bytesLeft) {
+      this.#bytesLeft -= chunk.length;
+      near.write(chunk);
+      return;
+    }
+    near.write(chunk.subarray(0, this.#bytesLeft));
+    this.cut();
+  }
+}

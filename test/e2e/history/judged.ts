@@ -1,0 +1,120 @@
+/** An informer whose history is written down from its first request to its end, and judged. */
+import { type KubeObject, ListWatch, SharedIndexInformer, type Transport, waitForCacheSync } from 'capstan/cache';
+import { expect } from 'vitest';
+import { type LogEntry, stateOf, truthOf } from '../../history/content.ts';
+import { type History, listsOf } from '../../history/history.ts';
+import { judge, report } from '../../history/judge.ts';
+import { RecordingHandler, RecordingTransport } from '../../history/recorder.ts';
+import { eventually, within } from '../conditions.ts';
+import { resourceOf } from '../informer/watched.ts';
+import type { ResourceType } from '../same-answers/resources.ts';
+
+const SYNC_MS = 30_000;
+const CATCH_UP_MS = 40_000;
+const STOP_MS = 10_000;
+
+export class Judged {
+  readonly name: string;
+  readonly type: ResourceType;
+  readonly watchList: boolean;
+  /** What its error handler was told. */
+  readonly errors: unknown[] = [];
+  readonly #transport: RecordingTransport;
+  readonly #informer: SharedIndexInformer<KubeObject, 'shard'>;
+  readonly #handlers: RecordingHandler[] = [];
+  readonly #abort = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(transport: Transport, type: ResourceType, namespace: string, options: { watchList: boolean }) {
+    this.type = type;
+    this.watchList = options.watchList;
+    this.name = `${type.plural}, ${options.watchList ? 'streamed list' : 'list and watch'}`;
+    this.#transport = new RecordingTransport(transport);
+    const listWatch = new ListWatch<KubeObject, 'shard'>(this.#transport, resourceOf(type), { namespace });
+    this.#informer = new SharedIndexInformer(listWatch, {
+      ...options,
+      random: () => 0, // no jitter: a back-off that doubles is slow enough
+      watchErrorHandler: (error) => this.errors.push(error),
+    });
+    this.addHandler('early');
+  }
+
+  /** Another handler, at any time. */
+  addHandler(name: string): void {
+    const handler = new RecordingHandler(name, { late: this.#running !== undefined });
+    this.#handlers.push(handler);
+    this.#informer.addEventHandler(handler);
+  }
+
+  async start(): Promise<void> {
+    this.#running = this.#informer.run({ signal: this.#abort.signal });
+    const signal = AbortSignal.timeout(SYNC_MS);
+    expect(await waitForCacheSync({ signal }, this.#informer), `${this.name} synced`).toBe(true);
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await within(STOP_MS, `the informer of ${this.name} stops`, Promise.resolve(this.#running));
+  }
+
+  /** How often it took over a whole list. */
+  get lists(): number {
+    return listsOf(this.#transport.requests).length;
+  }
+
+  /** How many requests were lists, and not streams. */
+  get listsAsPages(): number {
+    return this.#transport.requests.filter(({ type }) => type === 'list').length;
+  }
+
+  /** How often the server told it that its version is gone. */
+  get expirations(): number {
+    return this.#transport.requests.filter(
+      (request) =>
+        request.status === 410 ||
+        (request.type === 'watch' && request.frames.some((frame) => frame.type === 'ERROR' && frame.code === 410)),
+    ).length;
+  }
+
+  /** How many events came, and in how many watches. */
+  get counts(): { watches: number; events: number; told: number } {
+    const watches = this.#transport.requests.flatMap((request) => (request.type === 'watch' ? [request] : []));
+    const told = this.#handlers.reduce((sum, handler) => sum + handler.told.length, 0);
+    return { watches: watches.length, events: watches.reduce((sum, watch) => sum + watch.frames.length, 0), told };
+  }
+
+  /** Waits for cache and handlers to have the last write, then judges all that happened. */
+  async expectTruth(log: readonly LogEntry[]): Promise<void> {
+    const truth = truthOf(log);
+    const expected = new Map([...truth.asOf()].map(([key, { version }]) => [key, version]));
+    const same = (picture: ReadonlyMap<string, bigint>): boolean | string => {
+      const wrong = [...expected].filter(([key, version]) => picture.get(key) !== version).length;
+      return (wrong === 0 && picture.size === expected.size) || `${picture.size} of ${expected.size}, ${wrong} wrong`;
+    };
+    const pictures = (): string => {
+      const cache = same(new Map(this.#cache().map(({ key, version }) => [key, version])));
+      const behind = cache === true ? [] : [`cache: ${cache}`];
+      for (const handler of this.#handlers) {
+        const told = same(handler.picture());
+        if (told !== true) behind.push(`handler ${handler.record.name}: ${told}`);
+      }
+      return behind.join('; ');
+    };
+    // Who does not catch up is judged all the same: that says which write was lost, and how.
+    await eventually(this.name, () => pictures() === '' || pictures(), CATCH_UP_MS).catch(() => undefined);
+    const history: History = {
+      requests: this.#transport.requests,
+      handlers: this.#handlers.map(({ record }) => record),
+      cache: this.#cache(),
+      order: 'total',
+    };
+    expect(report(judge(truth, history)), `${this.name}; at the end: ${pictures() || 'all caught up'}`).toBe('');
+  }
+
+  #cache() {
+    return this.#informer
+      .getIndexer()
+      .list()
+      .map((object) => stateOf(object));
+  }
+}

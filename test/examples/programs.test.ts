@@ -1,0 +1,53 @@
+/**
+ * The examples that are one program each, run as a reader runs them: with plain Node, on the built package. What they print is
+ * the point they make, so that is what is looked at.
+ */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Its output; a program that ends with an error, says something on stderr, or does not end, fails the test. */
+async function run(program: string): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program], { cwd: root, timeout: 60_000 });
+  expect(stderr, program).toBe('');
+  return stdout;
+}
+
+/** `name: 2 requests, 29871 bytes, …` */
+function counted(output: string, way: string): { requests: number; bytes: number; stale: number; rest: string } {
+  const line = output.split('\n').find((text) => text.startsWith(`${way}: `)) ?? '';
+  const [, requests, bytes, rest = ''] = /: (\d+) requests, (\d+) bytes, (.*)/.exec(line) ?? [];
+  const stale = Number(/stale ([\d.]+) ms/.exec(rest)?.[1]);
+  return { requests: Number(requests), bytes: Number(bytes), stale, rest };
+}
+
+test('discovery: a watch sees every change, sooner than repeated lists and with fewer requests and bytes', async () => {
+  const output = await run('examples/discovery.ts');
+  const once = counted(output, 'list once');
+  const again = counted(output, 'list again');
+  const watch = counted(output, 'watch');
+  expect(once, output).toMatchObject({ requests: 1, rest: '60 changes never seen' });
+  expect(watch.requests, 'a list and a watch').toBe(2);
+  expect(again.requests, output).toBeGreaterThan(watch.requests);
+  expect(again.bytes, output).toBeGreaterThan(watch.bytes);
+  expect(watch.stale, output).toBeGreaterThan(0);
+  expect(again.stale, output).toBeGreaterThan(watch.stale);
+});
+
+test('scheduler: every Pod is bound once and leaves the selector as a deletion, while no node is ever overbooked', async () => {
+  const output = await run('examples/scheduler.ts');
+  const pods = Array.from({ length: 12 }, (_, i) => `default/job-${i}`).sort();
+  const matched = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, pod]) => pod).sort();
+  expect(matched(/^(\S+) bound to node-[abc]$/gm)).toEqual(pods);
+  expect(matched(/^(\S+) left$/gm)).toEqual(pods);
+  expect(output).toContain('12 deletions told; the server still has 12 Pods, the cache 0');
+  expect(output).toContain('phases: Failed Succeeded; never more than 2 of 2 places taken on a node');
+});
+
+test('hello-controller: greets every ConfigMap and ends', async () => {
+  const output = await run('examples/hello-controller.ts');
+  expect(output.trim().split('\n').sort()).toEqual(['greeted default/first', 'greeted default/last']);
+});

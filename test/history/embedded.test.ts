@@ -1,0 +1,190 @@
+/**
+ * Informers on the embedded server under random writes and faults, every run judged by all rules. The faults are those of an
+ * honest server and a bad network: whatever they are, nothing may be lost, made up or told out of turn. The seed is printed; time
+ * is a FakeClock's, on both sides.
+ */
+import { defineResource, type KubeObject, ListWatch, SharedIndexInformer } from 'capstan/cache';
+import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
+import { setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
+import { Random, testSeed } from '../random.ts';
+import { stateOf, truthOf, type View } from './content.ts';
+import { judge, report } from './judge.ts';
+import { RecordingHandler, RecordingTransport } from './recorder.ts';
+import { ServerLog } from './server-log.ts';
+
+const seed = testSeed();
+console.log(`judged faults: CAPSTAN_SEED=${seed}`);
+
+const STEPS = 400;
+const NAMESPACE = '/api/v1/namespaces/default/configmaps';
+const ConfigMaps = defineResource<KubeObject>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  previous = setErrorHandler(() => undefined); // the failures are the point
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+/** A fault that an honest server or a network may show once. */
+function randomFault(random: Random): Fault {
+  const verb = random.chance(0.7) ? 'watch' : 'list';
+  const status = (code: number, retryAfter?: number): Fault => ({ do: 'status', status: code, retryAfter });
+  const any: Fault[] = [
+    ...[status(429), status(429, 2000), status(500), status(503), status(504), status(401), status(403)],
+    ...[{ do: 'refuse' } as const, { do: 'reset' } as const, { do: 'stall' } as const],
+    ...[
+      { do: 'drop', afterBytes: random.int(3000) } as const,
+      { do: 'delay', ms: random.int(5000) } as const,
+      { do: 'split', bytes: 1 + random.int(50) } as const,
+    ],
+  ];
+  const inWatch: Fault[] = [
+    ...[status(410), { do: 'garbage', bytes: '{"type":"ADDED","object":{"metadata":{"name":' } as const],
+    ...[
+      { do: 'end', afterEvents: random.int(4) } as const,
+      { do: 'end', afterEvents: random.int(4), frameBytes: 1 + random.int(40) } as const,
+      { do: 'hang', afterEvents: random.int(4) } as const,
+      { do: 'hang', afterEvents: random.int(4), frameBytes: 1 + random.int(40) } as const,
+      { do: 'error', status: random.pick([410, 500, 429]), afterEvents: random.int(4) } as const,
+      { do: 'insert', bytes: 'no JSON\n', afterEvents: random.int(4) } as const,
+      { do: 'omit', what: random.pick(['bookmarks', 'initial-events-end', 'newline'] as const) } as const,
+    ],
+  ];
+  const fault = random.pick(verb === 'watch' ? [...any, ...inWatch] : any);
+  const silent = fault.do === 'stall' || fault.do === 'hang'; // each costs minutes in which nothing else happens
+  if (silent && random.chance(0.7)) return randomFault(random);
+  return { ...fault, verb, path: NAMESPACE, times: 1 };
+}
+
+interface Kind {
+  name: string;
+  watchList: boolean;
+  view?: View;
+  labelSelector?: string;
+}
+
+const KINDS: Kind[] = [
+  { name: 'streamed lists', watchList: true },
+  { name: 'lists and watches', watchList: false },
+  { name: 'metadata alone', watchList: false, view: { metadataOnly: true } },
+  {
+    name: 'a selector',
+    watchList: true,
+    labelSelector: 'shard=s1',
+    view: {
+      matches: ({ metadata }) => (metadata as { labels?: Record<string, string> } | undefined)?.labels?.shard === 's1',
+    },
+  },
+];
+
+async function start(random: Random) {
+  const clock = new FakeClock();
+  const server = await ApiServer.start({ clock, bookmarkInterval: 2000, historySize: 100_000 });
+  const transport = server.transport();
+  const log = await ServerLog.open(transport, '/api/v1/configmaps');
+  onTestFinished(async () => {
+    log.close();
+    await transport.close?.();
+    await server.stop();
+  });
+  const live = new Set<string>();
+  const send = async (method: string, name: string, body?: object): Promise<void> => {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const path = method === 'POST' ? NAMESPACE : `${NAMESPACE}/${name}`;
+    const headers = { 'content-type': type };
+    const answer = await transport.request({ method, path, headers, body: body && JSON.stringify(body) });
+    for await (const _ of answer.body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status}`);
+  };
+  const write = async (name = `n${random.int(12)}`): Promise<void> => {
+    const labels = { shard: `s${random.int(3)}` };
+    if (!live.has(name)) {
+      live.add(name);
+      await send('POST', name, { metadata: { name, labels }, data: { v: String(random.int(1e6)) } });
+    } else if (random.chance(0.3)) {
+      live.delete(name);
+      await send('DELETE', name);
+    } else {
+      await send('PATCH', name, { metadata: { labels }, data: { v: String(random.int(1e6)) } });
+    }
+  };
+  /** Everything that was written until now. */
+  const everything = async () => {
+    await send('POST', 'end', { metadata: { name: 'end' } });
+    await send('DELETE', 'end');
+    await log.caughtUp('end');
+    return log.entries;
+  };
+  return { clock, server, write, everything };
+}
+
+describe.each(KINDS)('an informer with $name', ({ watchList, view = {}, labelSelector }) => {
+  it.each([0, 1, 2])('keeps every rule under random faults, run %i', async (run) => {
+    const random = new Random(seed + run);
+    const { clock, server, write, everything } = await start(random);
+    const cutting = new CuttingTransport(server.transport());
+    const transport = new RecordingTransport(cutting, view);
+    const metadataOnly = view.metadataOnly === true;
+    const listWatch = new ListWatch(transport, ConfigMaps, { namespace: 'default', labelSelector, metadataOnly });
+    const options = { clock, watchList, resyncPeriod: 7000, random: () => random.next() };
+    const informer = new SharedIndexInformer(listWatch, options);
+    const handlers: RecordingHandler[] = [];
+    const add = (name: string, options: { late?: boolean; resync?: boolean }): void => {
+      const handler = new RecordingHandler(name, { ...options, view });
+      handlers.push(handler);
+      informer.addEventHandler(handler, { resyncPeriod: options.resync ? 7000 : 0 });
+    };
+    add('early', {});
+    add('resynced', { resync: true });
+    for (let i = 0; i < 5; i++) await write();
+    const running = informer.run();
+    for (let step = 0; step < STEPS; step++) {
+      const dice = random.next();
+      if (dice < 0.85) await write();
+      else if (dice < 0.93) server.inject(randomFault(random));
+      else if (dice < 0.985) cutting.cut();
+      else server.expireHistory();
+      if (step % 130 === 129) add(`late ${step}`, { late: true });
+      if (random.chance(0.5)) await clock.settle();
+      clock.step(random.int(random.chance(0.1) ? 60_000 : 600));
+    }
+
+    const truth = truthOf(await everything(), view);
+    const expected = truth.asOf();
+    const behind = (): boolean =>
+      [new Map(informer.getIndexer().list().map(stated)), ...handlers.map((handler) => handler.picture())].some(
+        (picture) =>
+          picture.size !== expected.size || [...expected].some(([key, { version }]) => picture.get(key) !== version),
+      );
+    // A dead stream is given up after 150 s, and back-off goes up to 60 s; a fault that is still to come adds its own.
+    for (let i = 0; i < 200 && behind(); i++) await clock.run(5000);
+    const history = {
+      requests: transport.requests,
+      handlers: handlers.map(({ record }) => record),
+      cache: informer
+        .getIndexer()
+        .list()
+        .map((object) => stateOf(object, view)),
+      order: 'total' as const,
+    };
+    await informer.stop();
+    await running;
+    expect(report(judge(truth, history))).toBe('');
+    expect(transport.requests.length, 'it was cut and failed').toBeGreaterThan(10);
+  });
+});
+
+const stated = (object: KubeObject): [string, bigint] => {
+  const { key, version } = stateOf(object);
+  return [key, version];
+};

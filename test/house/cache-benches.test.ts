@@ -1,0 +1,111 @@
+/**
+ * The benchmarks of the cache, in short: what they send is what the peers' Pods are, each measured process checks its own result, and the
+ * figures are complete. They run the built package, as users have it.
+ */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import {
+  BYTES_PEERS,
+  type CacheMemory,
+  type CachePauses,
+  MEMORY_PEERS,
+  PAUSES_PEERS,
+} from '../../bench/cache-peers.ts';
+import type { Figure } from '../../bench/figures.ts';
+import { informerGoals } from '../../bench/informers.ts';
+import { pod } from '../../bench/peers/pods.mjs';
+import { chunksOf, frameText, keyOf, listTexts, podText, randomUpdates } from '../../bench/pod-bytes.ts';
+import { spread, verdictOf } from '../../bench/rounds.ts';
+import { withServer } from '../../bench/servers.ts';
+
+const run = promisify(execFile);
+const LIVE = 600;
+const LIMIT = { timeout: 60_000 };
+
+async function load<R>(script: string, ...args: (string | number)[]): Promise<R> {
+  const path = fileURLToPath(new URL(`../../bench/${script}`, import.meta.url));
+  const { stdout } = await run(process.execPath, ['--expose-gc', path, ...args.map(String)]);
+  return JSON.parse(stdout) as R;
+}
+
+const bytesOf = (texts: Iterable<string>): string => Buffer.concat([...chunksOf(texts)]).toString();
+
+describe('Pods as bytes', () => {
+  it('are the Pods of the peers', () => {
+    for (const i of [0, 7, 4_711, 99_999]) {
+      const one = pod(i, 5 + i, 3);
+      expect(podText(i, 5 + i, 3)).toBe(JSON.stringify(one));
+      expect(keyOf(i)).toBe(`${one.metadata.namespace}/${one.metadata.name}`);
+    }
+  });
+
+  it('come in lists and pages that are JSON, in chunks of 64 KiB', () => {
+    const list = JSON.parse(bytesOf(listTexts(3, 40, 99, 'more')));
+    expect(list.metadata).toEqual({ resourceVersion: '99', continue: 'more' });
+    expect(list.items).toEqual(Array.from({ length: 40 }, (_, i) => pod(3 + i)));
+    expect([...chunksOf(listTexts(0, 40, 99))].map((chunk) => chunk.length).slice(0, -1)).toEqual([65_536, 65_536]);
+  });
+
+  it('are updated in the same order each time, with a version more each time', () => {
+    const [a, b] = [randomUpdates(LIVE), randomUpdates(LIVE)];
+    const updates = Array.from({ length: 50 }, () => a());
+    expect(Array.from({ length: 50 }, () => b())).toEqual(updates);
+    expect(updates.map(({ version }) => version)).toEqual(Array.from({ length: 50 }, (_, i) => LIVE + 1 + i));
+    const { pod: which, version, node } = updates[0] as (typeof updates)[number];
+    expect(JSON.parse(frameText({ pod: which, version, node }))).toEqual({
+      type: 'MODIFIED',
+      object: pod(which, version, node),
+    });
+  });
+});
+
+describe('verdicts', () => {
+  it('call a missed goal missed, and stand beside the goal', () => {
+    expect(verdictOf('memory', 0.45, 0.45)).toBe('memory: 0.45, goal 0.45: met');
+    expect(verdictOf('memory', 0.46, 0.45)).toBe('memory: 0.46, goal 0.45: MISSED');
+    expect(spread([3, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
+  });
+
+  it('of informers compare CPU with each peer that was measured', () => {
+    const figure = (peer: string, cpu: number, work = 'informer'): Figure => ({ peer, work, n: 1, ns: 1, cpu });
+    const own = [figure('capstan', 12_000), figure('capstan', 25_000, 'informer-spec')];
+    expect(informerGoals(own)).toEqual([]);
+    const lines = informerGoals([...own, figure('client-node', 30_000), figure('null-reader', 6_000)]);
+    expect(lines).toEqual([
+      expect.stringMatching(/minus the null reader's: 6\.00, goal 7\.00: met$/),
+      expect.stringMatching(/informer: .*client-node's: 0\.400, goal 0\.400: met$/),
+      expect.stringMatching(/informer-spec: .*client-node's: 0\.833, goal 0\.667: MISSED$/),
+    ]);
+  });
+});
+
+describe('the measured processes', () => {
+  it.each(BYTES_PEERS)('take updates from memory: %s', LIMIT, async (peer) => {
+    const figure = await load<Figure>('cache-bytes-load.ts', '--peer', peer, '--live', LIVE, '--events', 400);
+    expect(figure).toMatchObject({ peer, work: 'cache-bytes', n: LIVE });
+    expect(figure.ns).toBeGreaterThan(0);
+    expect(figure.cpu).toBeGreaterThan(0);
+  });
+
+  it.skipIf(process.platform !== 'linux').each(MEMORY_PEERS)('measure memory: %s', LIMIT, async (peer) => {
+    await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
+      const args = ['--peer', peer, '--live', LIVE, '--settle', 1, '--port', new URL(url).port];
+      const memory = await load<CacheMemory>('cache-memory-load.ts', ...args);
+      expect(memory.listPeak).toBeGreaterThan(0.99 * memory.listed);
+      if (peer === 'capstan') expect(memory.relistPeak).toBeGreaterThan(0.99 * (memory.relisted ?? Infinity));
+    });
+  });
+
+  it.each(PAUSES_PEERS)('measure pauses: %s', LIMIT, async (peer) => {
+    await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
+      const args = ['--peer', peer, '--seconds', 1, '--live', LIVE, '--rate', 500, '--port', new URL(url).port];
+      const pauses = await load<CachePauses>('cache-pauses-load.ts', ...args);
+      expect(pauses.events).toBeGreaterThan(100);
+      const { p50, p99, p999, max } = pauses;
+      expect([p50, p99, p999, max]).toEqual([p50, p99, p999, max].toSorted((a, b) => a - b));
+      expect(pauses.cpuMs).toBeGreaterThan(0);
+    });
+  });
+});

@@ -1,0 +1,263 @@
+/**
+ * Informers over fetch, on every runtime: list, watch, and what happens to connections on the way. Each case ends with the cache equal to what the
+ * server has. Faults are real ones of a server in another process; what a runtime's fetch cannot tell apart is asserted to be so.
+ */
+import { fetchTransport, TransportError } from 'capstan/cache';
+import { afterEach, describe, expect, test } from 'vitest';
+import { CaseServer, until, Watched } from './cache-cluster.ts';
+import { TITLE } from './cache-title.ts';
+import type { ServerOptions } from './cluster-protocol.ts';
+import type { ClusterClaims } from './report.ts';
+
+export function informerCases(claims: ClusterClaims): void {
+  const open: Watched[] = [];
+
+  async function begin(options: ServerOptions & { idleTimeout?: number; names?: string[] } = {}): Promise<Watched> {
+    const { idleTimeout, names = [], ...serverOptions } = options;
+    const server = await CaseServer.start(claims, serverOptions);
+    for (const name of names) await server.create(name);
+    const watched = new Watched(server, idleTimeout === undefined ? {} : { idleTimeout });
+    open.push(watched);
+    return watched;
+  }
+
+  describe(TITLE, () => {
+    afterEach(async () => {
+      for (const watched of open.splice(0)) await watched.stop();
+    });
+
+    test('list, then watch: each event in order, and the indices follow', async () => {
+      const watched = await (await begin({ names: ['a', 'b'] })).synced();
+      const { server, informer, told } = watched;
+      expect(told).toEqual(['initial a', 'initial b']);
+      await server.create('c', { colour: 'red' });
+      await server.update('a', { colour: 'red' });
+      await server.delete('b');
+      await until('three events', () => told.length === 5);
+      expect(told.slice(2)).toEqual(['add c', 'update a', 'delete b']);
+      expect(informer.getIndexer().byIndex('byColour', 'red')).toHaveLength(2);
+      await watched.equal();
+      expect(server.count('list')).toBe(1);
+    });
+
+    test('a list of 200 objects and text beyond ASCII arrive whole', async () => {
+      const text = 'é – 漢字 🐚 \u2028 "\\"';
+      const server = await CaseServer.start(claims);
+      for (let i = 0; i < 200; i++) await server.create(`object-${i}`, { text: text.repeat(50) });
+      const watched = new Watched(server);
+      open.push(watched);
+      await watched.synced();
+      await watched.equal();
+      const texts = new Set(
+        watched.informer
+          .getIndexer()
+          .list()
+          .map(({ data }) => data?.text),
+      );
+      expect([...texts]).toEqual([text.repeat(50)]);
+    });
+
+    test('connections that are dropped under writes cost no list and no event', async () => {
+      const watched = await (await begin()).synced();
+      const { server, told } = watched;
+      for (let i = 0; i < 10; i++) {
+        await server.create(`before-${i}`);
+        await until('its event', () => told.includes(`add before-${i}`));
+        await server.call({ do: 'dropConnections' });
+        await server.create(`after-${i}`);
+      }
+      await until('20 events', () => told.length >= 20);
+      const both = Array.from({ length: 10 }, (_, i) => [`add before-${i}`, `add after-${i}`]).flat();
+      expect(told).toEqual(both);
+      expect(server.count('list')).toBe(1);
+      await watched.equal();
+    });
+
+    test('a connection that is cut within an event applies none of it, and the watch resumes', async () => {
+      for (const afterBytes of [0, 1, 60, 150]) {
+        const watched = await (await begin({ names: ['a'] })).synced();
+        const { server, told } = watched;
+        await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'drop', afterBytes } });
+        await watched.drop();
+        await watched.watches(2);
+        await server.update('a', { n: '1' });
+        await server.create('b');
+        await until('two events', () => told.length >= 3);
+        expect(told).toEqual(['initial a', 'update a', 'add b']);
+        await watched.equal();
+      }
+    });
+
+    test('a connection that is reset before the answer is tried again, for a list and for a watch', async () => {
+      const server = await CaseServer.start(claims);
+      await server.create('a');
+      for (const verb of ['list', 'watch'] as const) {
+        await server.call({ do: 'inject', fault: { verb, path: '/configmaps', times: 2, do: 'reset' } });
+      }
+      const watched = new Watched(server);
+      open.push(watched);
+      await watched.synced();
+      await server.create('b'); // some hosts try again by themselves: how often the informer does is theirs to say
+      await until('an event', () => watched.told.includes('add b'));
+      await watched.equal();
+    });
+
+    test('a server that is away for a while is asked again until it is back', async () => {
+      const watched = await (await begin({ names: ['a'] })).synced();
+      await watched.drop(() => watched.server.call({ do: 'inject', fault: { do: 'refuse' } }));
+      await watched.watches(3);
+      await watched.server.call({ do: 'takeBack' });
+      await watched.server.create('b');
+      await until('an event', () => watched.told.includes('add b'));
+      expect(watched.server.count('list')).toBe(1);
+      await watched.equal();
+    });
+
+    test('a version that is too old leads to one list, and what was deleted meanwhile to one tombstone', async () => {
+      const watched = await (await begin({ names: ['a', 'b'] })).synced();
+      const { server, told } = watched;
+      await server.call({ do: 'inject', fault: { verb: 'watch', do: 'reset' } });
+      await watched.drop();
+      await watched.watches(2);
+      await server.delete('a');
+      await server.update('b', { n: '1' });
+      await server.call({ do: 'expireHistory' });
+      await server.call({ do: 'takeBack' });
+      await until('the second list', () => told.includes('tombstone a'));
+      await watched.equal();
+      expect(told.filter((one) => one.endsWith(' a'))).toEqual(['initial a', 'tombstone a']);
+      await server.create('c');
+      await until('an event', () => told.includes('add c'));
+    });
+
+    test('garbage in a watch and in a list is told, and repaired by a list', async () => {
+      const watched = await (await begin({ names: ['a'] })).synced();
+      const { server, told, errors } = watched;
+      await server.call({
+        do: 'inject',
+        fault: { verb: 'watch', times: 1, do: 'garbage', bytes: '{"type":"ADDED","object":nonsense}\n' },
+      });
+      await server.call({
+        do: 'inject',
+        fault: { verb: 'list', path: '/configmaps', times: 1, do: 'garbage', bytes: '<html>' },
+      });
+      await watched.drop();
+      await until('two complaints', () => errors.length >= 2);
+      expect(errors.slice(0, 2)).toEqual([
+        expect.objectContaining({ code: 'DECODE' }),
+        expect.objectContaining({ code: 'DECODE' }),
+      ]);
+      await server.create('b');
+      await until('an event', () => told.includes('add b') || told.includes('update b'));
+      await watched.equal();
+    });
+
+    test('bookmarks move the version on, without an event', async () => {
+      const watched = await (await begin({ bookmarkInterval: 50, names: ['a'] })).synced();
+      const { server, informer, told } = watched;
+      // Another resource moves the version of them all.
+      const secret = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } });
+      const { body } = await fetchTransport(server.url).request({
+        method: 'POST',
+        path: '/api/v1/namespaces/default/secrets',
+        headers: { 'content-type': 'application/json' },
+        body: secret,
+      });
+      let text = '';
+      for await (const chunk of body) text += new TextDecoder().decode(chunk);
+      const { resourceVersion } = (JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata;
+      await until('a bookmark', () => informer.lastSyncResourceVersion() === resourceVersion);
+      expect(told).toEqual(['initial a']);
+      expect(server.requests).toEqual(['list', 'watch']);
+    });
+
+    test('throttling is waited out: no list, and never without a pause', async () => {
+      const watched = await (await begin({ names: ['a'] })).synced();
+      const { server, told } = watched;
+      await server.call({
+        do: 'inject',
+        fault: { verb: 'watch', times: 2, do: 'status', status: 429, retryAfter: 1000 },
+      });
+      await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'status', status: 429 } });
+      await watched.drop();
+      await watched.watches(5);
+      await server.create('b');
+      await until('an event', () => told.includes('add b'));
+      expect(server.count('list')).toBe(1);
+      expect(server.count('watch')).toBe(5);
+      await watched.equal();
+    });
+
+    test('errors of the server are asked again: 500, 403 and 404 on lists and watches', async () => {
+      const server = await CaseServer.start(claims);
+      for (const status of [500, 403, 404]) {
+        for (const verb of ['list', 'watch'] as const) {
+          await server.call({ do: 'inject', fault: { verb, path: '/configmaps', times: 1, do: 'status', status } });
+        }
+      }
+      const watched = new Watched(server);
+      open.push(watched);
+      await watched.synced();
+      await until('all errors are behind it', async () => {
+        await server.create(`object-${watched.server.requests.length}-${watched.told.length}`).catch(() => undefined);
+        return watched.told.some((one) => one.startsWith('add '));
+      });
+      await watched.equal();
+    });
+
+    test('a watch that falls silent is given up after idleTimeout, and nothing is lost', async () => {
+      const watched = await (await begin({ idleTimeout: 10_000, names: ['a'] })).synced();
+      const { server, told, errors } = watched;
+      await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'stall' } });
+      await watched.drop();
+      await watched.watches(2);
+      await server.create('b');
+      await until('an event', () => told.includes('add b'));
+      expect(server.count('list')).toBe(1);
+      expect(errors).toEqual([]);
+      await watched.equal();
+    });
+
+    // Story: kube-apiserver compresses watches from 1.37 on, a gzip member for each flush, and pages cannot ask it not to.
+    test('a watch in many gzip members loses nothing in the end', async () => {
+      const watched = await (await begin({ compressed: true, idleTimeout: 20_000, names: ['a'] })).synced();
+      const { server, told, errors } = watched;
+      for (const name of ['b', 'c', 'd']) await server.create(name);
+      await until('three more objects', () => told.length >= 4);
+      expect(told).toEqual(['initial a', 'add b', 'add c', 'add d']);
+      await watched.equal();
+      const asked = { lists: server.count('list') > 1, watches: server.count('watch') > 1, errors: errors.length > 0 };
+      switch (claims.gzipMembers) {
+        case 'all': // as if nothing were compressed
+          expect(asked).toEqual({ lists: false, watches: false, errors: false });
+          return;
+        case 'first': // the rest is lost until silence or the server ends the watch, and it resumes from the last version
+          expect(asked).toEqual({ lists: false, watches: true, errors: false });
+          return;
+        case 'none': // the bytes come as they are: no JSON, which is told, and repaired by lists
+          expect(asked).toMatchObject({ lists: true, errors: true });
+          expect(errors[0]).toMatchObject({ code: 'DECODE' });
+      }
+    });
+
+    test('a refused connection and one that is reset before the answer are what this fetch can tell', async () => {
+      const { server } = await (await begin()).synced();
+      const kind = async (): Promise<string> => {
+        const error: unknown = await fetchTransport(server.url)
+          .request({ method: 'GET', path: '/version' })
+          .catch((reason: unknown) => reason);
+        expect(error).toBeInstanceOf(TransportError);
+        return (error as TransportError).kind;
+      };
+      await server.call({ do: 'inject', fault: { path: '/version', do: 'reset' } });
+      const reset = await kind();
+      await server.call({ do: 'takeBack' });
+      await server.call({ do: 'inject', fault: { do: 'refuse' } });
+      const refused = await kind();
+      await server.call({ do: 'takeBack' });
+      expect([refused, reset]).toEqual(
+        claims.refusedAndReset === 'apart' ? ['refused', 'reset'] : ['unknown', 'unknown'],
+      );
+    });
+  });
+}

@@ -1,0 +1,205 @@
+/** The side of the suite: a server of its own for each case, an informer on it over fetch, and time that runs fast. */
+import {
+  DeletedFinalStateUnknown,
+  defineResource,
+  fetchTransport,
+  type KubeObject,
+  ListWatch,
+  type ResourceEventHandler,
+  SharedIndexInformer,
+  type Transport,
+} from 'capstan/cache';
+import type { Clock } from 'capstan/workqueue';
+import { expect } from 'vitest';
+import type { ServerCall, ServerOptions, StartedServer } from './cluster-protocol.ts';
+import type { ClusterClaims } from './report.ts';
+
+export interface ConfigMap extends KubeObject {
+  metadata: { name: string; namespace?: string; resourceVersion?: string; uid?: string };
+  data?: Record<string, string>;
+}
+
+const ConfigMaps = defineResource<ConfigMap>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+  indexers: { byColour: 'data.colour' },
+});
+
+/** How many seconds of the informer pass in a second of the host. */
+const SPEED = 20;
+
+/** Back-off of seconds would make a suite of minutes. */
+const fastClock: Clock = {
+  now: () => performance.now() * SPEED,
+  setTimer: (run, ms) => setTimeout(run, Math.min(ms / SPEED, 2 ** 31 - 1)),
+  clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
+};
+
+/** Of the host's milliseconds; for a case that takes tens of them, on a busy machine. */
+const PATIENCE = 20_000;
+
+/** Resolves when `done` says true. It is asked again and again, as an informer is changed by bytes that come when they come. */
+export async function until(what: string, done: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE;
+  while (!(await done())) {
+    if (performance.now() > end) throw new Error(`still not so after ${PATIENCE} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const OBJECTS = '/api/v1/namespaces/default/configmaps';
+
+export class CaseServer {
+  readonly url: string;
+  /** Of the informer, in order. A watch that asks for all objects first is a list. */
+  readonly requests: ('list' | 'watch')[] = [];
+  /** Watches that the server has agreed to. */
+  opened = 0;
+  readonly #control: string;
+  readonly #writer: Transport;
+
+  private constructor(url: string, control: string) {
+    this.url = url;
+    this.#control = control;
+    this.#writer = fetchTransport(url);
+  }
+
+  static async start({ url, through }: ClusterClaims, options: ServerOptions = {}): Promise<CaseServer> {
+    const answer = await fetch(`${url}/start`, { method: 'POST', body: JSON.stringify(options) });
+    const { name, direct, proxied } = (await answer.json()) as StartedServer;
+    return new CaseServer(through === 'proxy' ? proxied : direct, `${url}/${name}/call`);
+  }
+
+  async call(what: ServerCall): Promise<void> {
+    const answer = await fetch(this.#control, { method: 'POST', body: JSON.stringify(what) });
+    if (!answer.ok) throw new Error(`${what.do}: ${answer.status} ${await answer.text()}`);
+  }
+
+  /** What the informer asks, counted. */
+  transport(): Transport {
+    const inner = fetchTransport(this.url);
+    return {
+      request: async (request) => {
+        const { watch, sendInitialEvents } = request.query ?? {};
+        this.requests.push(watch === 'true' && sendInitialEvents !== 'true' ? 'watch' : 'list');
+        const answer = await inner.request(request);
+        if (watch === 'true' && answer.status === 200) this.opened++;
+        return answer;
+      },
+    };
+  }
+
+  /** How many requests of a verb the informer has sent. */
+  count(verb: 'list' | 'watch'): number {
+    return this.requests.filter((one) => one === verb).length;
+  }
+
+  create(name: string, data: Record<string, string> = {}): Promise<void> {
+    return this.#write('POST', OBJECTS, { metadata: { name }, data });
+  }
+
+  update(name: string, data: Record<string, string>): Promise<void> {
+    return this.#write('PUT', `${OBJECTS}/${name}`, { metadata: { name }, data });
+  }
+
+  delete(name: string): Promise<void> {
+    return this.#write('DELETE', `${OBJECTS}/${name}`);
+  }
+
+  /** Name and version of every object, as the server says now. */
+  async truth(): Promise<string[]> {
+    const { items } = JSON.parse(await this.#ask('GET', OBJECTS)) as { items: ConfigMap[] };
+    return items.map(nameAndVersion).sort();
+  }
+
+  async #write(method: string, path: string, object?: object): Promise<void> {
+    const body = object && JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', ...object });
+    await this.#ask(method, path, body);
+  }
+
+  async #ask(method: string, path: string, body?: string): Promise<string> {
+    const headers = body === undefined ? undefined : { 'content-type': 'application/json' };
+    const answer = await this.#writer.request({ method, path, body, headers });
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const chunk of answer.body) text += decoder.decode(chunk, { stream: true });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  }
+}
+
+const nameAndVersion = ({ metadata }: ConfigMap): string => `${metadata.name} ${metadata.resourceVersion}`;
+
+/** An informer that runs, and what its handler was told. */
+export class Watched {
+  readonly server: CaseServer;
+  readonly informer: SharedIndexInformer<ConfigMap, 'byColour'>;
+  /** `add a`, `update a`, `delete a`, `tombstone a`. */
+  readonly told: string[] = [];
+  /** What made it list again. */
+  readonly errors: unknown[] = [];
+  readonly #running: Promise<void>;
+
+  constructor(server: CaseServer, options: { idleTimeout?: number } = {}) {
+    this.server = server;
+    const listWatch = new ListWatch(server.transport(), ConfigMaps, { namespace: 'default', ...options });
+    this.informer = new SharedIndexInformer(listWatch, {
+      clock: fastClock,
+      watchErrorHandler: (error) => void this.errors.push(error),
+    });
+    const handler: ResourceEventHandler<ConfigMap> = {
+      onAdd: ({ metadata }, initial) => void this.told.push(`${initial ? 'initial' : 'add'} ${metadata.name}`),
+      onUpdate: (old, now) => {
+        if (old.metadata.resourceVersion !== now.metadata.resourceVersion)
+          this.told.push(`update ${now.metadata.name}`);
+      },
+      onDelete: (object) =>
+        void this.told.push(
+          object instanceof DeletedFinalStateUnknown
+            ? `tombstone ${object.key.split('/')[1]}`
+            : `delete ${object.metadata.name}`,
+        ),
+    };
+    this.informer.addEventHandler(handler);
+    this.#running = this.informer.run();
+  }
+
+  /** Synced, and the watch is open: what is written and injected from now on meets it. */
+  async synced(): Promise<this> {
+    await until('the informer is synced', () => this.informer.hasSynced() && this.server.opened > 0);
+    return this;
+  }
+
+  held(): string[] {
+    return this.informer.getIndexer().list().map(nameAndVersion).sort();
+  }
+
+  /** Ends when the cache equals what the server has; nothing is written meanwhile. */
+  async equal(): Promise<void> {
+    const truth = await this.server.truth();
+    await until('the cache equals the server', () => JSON.stringify(this.held()) === JSON.stringify(truth)).catch(
+      () => undefined,
+    );
+    expect(this.held()).toEqual(truth);
+  }
+
+  /** Ends when that many watches have been asked for. */
+  async watches(n: number): Promise<void> {
+    await until(`${n} watches`, () => this.server.count('watch') >= n);
+  }
+
+  /** Cuts the watch that runs, when it has lived for more than a second of the informer's: one that ends sooner makes it list. */
+  async drop(how: () => Promise<void> = () => this.server.call({ do: 'dropConnections' })): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 1500 / SPEED));
+    await how();
+  }
+
+  async stop(): Promise<void> {
+    await this.informer.stop();
+    await this.#running;
+    await this.server.call({ do: 'stop' });
+  }
+}
