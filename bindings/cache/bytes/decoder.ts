@@ -25,6 +25,7 @@ import {
   ByteStream,
   END,
   EVENT_TYPE,
+  HAS_OBJECT,
   ITEMS,
   KIND_START,
   MEMBER,
@@ -73,6 +74,10 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
   page(): PageReader<T> {
     return new BytePageReader<T>(this);
+  }
+
+  gather(on: boolean): void {
+    this.versions.gather(on);
   }
 
   /** Whether what was scanned last is an object that can stay as it is: apiVersion and kind are absent or the expected, byte by byte. */
@@ -128,12 +133,14 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     if (code === MORE) return undefined;
     const report = stream.report();
     const words = decoder.core.words();
-    const type = code === RAW ? undefined : TYPES[words[report + EVENT_TYPE] as number];
+    // Without an object in it, an event says nothing of what the scan before it found.
+    const isEvent = code !== RAW && words[report + HAS_OBJECT] === 1;
+    const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
     const start = words[report + VERSION_START] as number;
     const resourceVersion =
       start === 0 ? '' : textOf(jsonAt(decoder.core.bytes(), start, words[report + VERSION_END] as number));
-    const object = lazyObject(decoder.versions.stage(false)) as T;
+    const object = lazyObject(decoder.versions.stage()) as T;
     stream.take();
     return { type, object, resourceVersion };
   }
@@ -235,7 +242,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const report = this.#stream.report();
     const items = this.#items ?? [];
     if (!raw && decoder.isPlain(report)) {
-      items.push(lazyObject(decoder.versions.stage(true)) as T);
+      items.push(lazyObject(decoder.versions.stage()) as T);
       return;
     }
     const words = decoder.core.words();
