@@ -205,7 +205,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError INDEX_EXISTS for a name that is taken; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
-    this.#indices.add(more, () => this.#column.entries());
+    this.#indices.add(more, this.#column);
   }
 
   /** The indices as they were given. */

@@ -82,7 +82,12 @@ export class Versions {
   }
 
   has(slot: number): boolean {
-    return this.core.x.objectOf(this.handle, slot) >= 0;
+    return this.numberAt(slot) >= 0;
+  }
+
+  /** The core's number of a slot's version, or a negative number. */
+  numberAt(slot: number): number {
+    return this.core.x.objectOf(this.handle, slot);
   }
 
   /** The numbers of the versions of all slots below `end`, each with a reference more until `letGo`. */
