@@ -22,7 +22,7 @@ const events = Number(count);
 const handler = HANDLERS.find((each) => each === given);
 if (handler === undefined) throw new Error(`handler expected one of ${HANDLERS.join(', ')}, got ${given}`);
 const pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
-const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods));
+const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), { watchList: false });
 
 /** Characters that were read, so that the reading is not left out as useless. */
 let read = 0;
