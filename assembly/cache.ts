@@ -13,13 +13,14 @@ export {
 } from "./keys";
 export {
   indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut, indexPutSlot, indexList, indexSet, indexSetCount,
+  indexNextValue,
 } from "./indices";
 export {
   arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
 } from "./arena";
 export { arenaCheck } from "./arena-check";
 export { pathNew, pathFree, pathValues, pathList } from "./path";
-export { indexByPath } from "./path-index";
+export { indexByPath, objectIndex } from "./path-index";
 export { jsonDepth } from "./json";
 export { scanKeepManaged } from "./scan";
 export { shapeAt } from "./shapes";

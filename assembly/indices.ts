@@ -33,7 +33,7 @@ const O_ROOM: usize = 12;
 
 const LISTED: u32 = 1; // state of a value's record: it has a set
 const R_SET_ROOM: usize = R_LINK; // u32: a live value's record is in no list
-const GIVEN_BACK: i32 = 0x40000000; // beside a value from indexPut
+export const GIVEN_BACK: i32 = 0x40000000; // beside a value from indexPut
 
 // Slots of values, gathered by indexPush and, after a commit, the values that were given back.
 let list: usize = 0;
@@ -344,6 +344,14 @@ function undoSets(values: usize): i32 {
     store<u32>(record, meta & ~LISTED, R_META);
   }
   return NO_MEMORY;
+}
+
+/** The first value from a slot on that an object has, or NOTHING. */
+export function indexNextValue(index: usize, from: u32): i32 {
+  const values = indexValues(index);
+  const slots = load<u32>(values, T_SLOTS);
+  for (let slot = from; slot < slots; slot++) if (load<u32>(recordOf(values, slot), R_META) & LISTED) return slot;
+  return NOTHING;
 }
 
 /** The address of the u32 list that indexAbort and indexCommit speak of. */

@@ -15,6 +15,9 @@ export let failureAt: usize = 0;
 /** A backslash has been met in a string since this was last reset. */
 export let escaped: bool = false;
 
+/** Bytes that are not UTF-8 are passed over: for text that the host decodes, who replaces them as every decoder does. */
+export let lenient: bool = false;
+
 export let deepest: u32 = DEEPEST;
 const stack: usize = memory.data(10240, 16); // u8 by depth: whether the container around is an object
 
@@ -34,6 +37,10 @@ export const CLOSE_BRACE: u32 = 0x7d;
 /** How deep documents may nest; at most DEEPEST. */
 export function jsonDepth(levels: u32): void {
   deepest = min(levels, DEEPEST);
+}
+
+export function setLenient(on: bool): void {
+  lenient = on;
 }
 
 export function resetEscaped(): void {
@@ -83,8 +90,9 @@ function skipUnusual(p: usize): usize {
   const c = <u32>load<u8>(p);
   if (c >= 0x80) {
     do {
-      p = skipCharacter(p);
-      if (p == 0) return 0;
+      const next = skipCharacter(p);
+      if (next == 0 && !lenient) return 0;
+      p = next == 0 ? p + 1 : next;
     } while (load<u8>(p) >= 0x80);
     return p;
   }

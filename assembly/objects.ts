@@ -27,10 +27,10 @@ const O_SLOTS: usize = 20; // u32 block: version + 1 by slot
 const O_SLOTS_ROOM: usize = 24;
 
 const V_LENGTH: usize = 0;
-const V_TOP: usize = 4;
-const V_META: usize = 6;
+export const V_TOP: usize = 4;
+export const V_META: usize = 6;
 const V_REFERENCES: usize = 8;
-const V_SPANS: usize = 16;
+export const V_SPANS: usize = 16;
 
 /** What a put changed; bits of `Change` in bindings/cache/change.ts. */
 export const CHANGED_GENERATION: u32 = 1;
@@ -149,7 +149,7 @@ export function objectAt(objects: usize, version: u32): usize {
 }
 
 @inline
-function jsonOf(at: usize): usize {
+export function jsonOf(at: usize): usize {
   return at + V_SPANS + (<usize>(shapeCount(<u32>load<u16>(at, V_TOP)) + shapeCount(<u32>load<u16>(at, V_META))) << 3);
 }
 

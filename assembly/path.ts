@@ -18,10 +18,10 @@ import { skipAny, skipPlainText, skipSpaces, skipText } from "./skip";
 export const FALLBACK: i32 = -4;
 
 export const VALUE_BYTES: u32 = 16;
-const V_NAME: usize = 0;
-const V_NAME_BYTES: usize = 4;
-const V_CONTENT: usize = 8;
-const V_CONTENT_BYTES: usize = 12;
+export const V_NAME: usize = 0;
+export const V_NAME_BYTES: usize = 4;
+export const V_CONTENT: usize = 8;
+export const V_CONTENT_BYTES: usize = 12;
 
 const MOST_MEMBERS: u32 = 64; // each is compared with all before it
 const DEEPEST: u32 = 32;
@@ -162,6 +162,12 @@ function pushMembers(p: usize): i32 {
   return 0;
 }
 
+/** From one name of a path to the next. */
+@inline
+export function nextName(name: usize): usize {
+  return name + ((4 + load<u32>(name) + 3) & ~3);
+}
+
 /** Adds the values under the value at `p`, which ends at `end`. `name`: the next one of the path, of which `left` are to come. */
 function collect(p: usize, end: usize, name: usize, left: u32, depth: u32): i32 {
   while (true) {
@@ -169,11 +175,10 @@ function collect(p: usize, end: usize, name: usize, left: u32, depth: u32): i32 
     if (c == 0x5b) break;
     if (left == 0) return c == 0x7b ? pushMembers(p) : pushScalar(0, 0, p, end);
     if (c != 0x7b) return 0;
-    const bytes = load<u32>(name);
-    p = findMember(p, name + 4, bytes);
+    p = findMember(p, name + 4, load<u32>(name));
     if (p <= 1) return p == 0 ? 0 : FALLBACK;
     end = foundEnd;
-    name += (4 + bytes + 3) & ~3;
+    name = nextName(name);
     left--;
   }
   if (depth == DEEPEST) return FALLBACK;
@@ -196,7 +201,7 @@ function collect(p: usize, end: usize, name: usize, left: u32, depth: u32): i32 
 export function pathValues(path: usize, skipped: u32, from: usize, end: usize): i32 {
   count = 0;
   let name = path + 4;
-  for (let i: u32 = 0; i < skipped; i++) name += (4 + load<u32>(name) + 3) & ~3;
+  for (let i: u32 = 0; i < skipped; i++) name = nextName(name);
   const answer = collect(from, end, name, load<u32>(path) - skipped, 0);
   return answer != 0 ? answer : <i32>count;
 }

@@ -73,7 +73,8 @@ function scanMetadata(p: usize, around: u32): usize {
     if (value == 0) return 0;
     p = skipValue(value, around);
     if (p == 0) return 0;
-    if (!keepManaged && cutEnd == 0 && isManagedFields(name, nameEnd - name)) {
+    if (!keepManaged && isManagedFields(name, nameEnd - name)) {
+      if (cutEnd != 0) overflow = true; // twice: one cut is not enough
       cutStart = previousEnd != 0 ? previousEnd : name - 1;
       cutEnd = p;
       pendingCut = previousEnd == 0;

@@ -184,3 +184,14 @@ export function isOdd(shape: u32): bool {
 export function indexIn(shape: u32, known: usize): i32 {
   return <i32>load<u8>(shapeAt(shape) + known, S_KNOWN) - 1;
 }
+
+/** The index of a member of any name, or -1; both names may be read for eight bytes wherever they end. */
+export function namedIn(shape: u32, name: usize, length: u32): i32 {
+  const at = shapeAt(shape);
+  const size = <u32>load<u16>(at, S_COUNT);
+  for (let i: u32 = 0; i < size; i++) {
+    const entry = nameEntry(at, i);
+    if (load<u32>(entry, 4) == length && sameBytes(name, at + load<u32>(entry), length)) return i;
+  }
+  return -1;
+}

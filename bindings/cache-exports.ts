@@ -74,6 +74,8 @@ export interface CacheExports extends BaseExports {
   indexList(): number;
   indexSet(index: number, value: number): number;
   indexSetCount(index: number, value: number): number;
+  /** The first value from a slot on that an object has, or NOTHING. */
+  indexNextValue(index: number, from: number): number;
 
   /** Blocks of bytes by owner, a dense number (assembly/arena.ts). An address is valid until the next arenaAlloc. */
   arenaNew(): number;
@@ -101,6 +103,8 @@ export interface CacheExports extends BaseExports {
   pathList(): number;
   /** Lists an object under those values: as indexCommit, or FALLBACK. */
   indexByPath(index: number, slot: number, path: number, skipped: number, from: number, end: number): number;
+  /** The same for a version; `orEmpty`: an object without a value is listed under the empty one. */
+  objectIndex(objects: number, version: number, index: number, slot: number, path: number, orEmpty: boolean): number;
 }
 
 /** The exports of an instance. */
@@ -167,6 +171,7 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     indexList: guard(e.indexList),
     indexSet: guard(e.indexSet),
     indexSetCount: guard(e.indexSetCount),
+    indexNextValue: guard(e.indexNextValue),
     arenaNew: guard(e.arenaNew),
     arenaFree: guard(e.arenaFree),
     arenaAlloc: guard(e.arenaAlloc),
@@ -185,5 +190,6 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     pathValues: guard(e.pathValues),
     pathList: guard(e.pathList),
     indexByPath: guard(e.indexByPath),
+    objectIndex: e.objectIndex,
   };
 }

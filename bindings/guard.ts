@@ -4,15 +4,15 @@
  * are guarded. test/core-traps.test.ts traps in each export, in every call that reaches it.
  */
 
-/** None of the guarded ones takes more than five arguments; Wasm ignores what is too much. */
-type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown) => unknown;
+/** None of the guarded ones takes more than six arguments; Wasm ignores what is too much. */
+type Export = (a?: unknown, b?: unknown, c?: unknown, d?: unknown, e?: unknown, f?: unknown) => unknown;
 
 export function guardWith(trapped: (cause: unknown) => unknown): <F>(call: F) => F {
   return <F>(call: F): F => {
     const run = call as Export;
-    const guarded: Export = (a, b, c, d, e) => {
+    const guarded: Export = (a, b, c, d, e, f) => {
       try {
-        return run(a, b, c, d, e);
+        return run(a, b, c, d, e, f);
       } catch (cause) {
         throw trapped(cause);
       }

@@ -3,12 +3,15 @@
  * caller's (a KeyTable of the same core); values are any strings.
  *
  * A change is one call into the core where an object has one value, which nearly all have: the core hashes the value and sees
- * whether the object has it already. Three calls and one more per value otherwise.
+ * whether the object has it already. Three calls and one more per value otherwise. Where the values come out of an object's bytes it is one
+ * call, and no string is made.
  */
 import type { CacheCore } from './cache-core.ts';
 import { CapstanError } from './errors.ts';
 import { NO_MEMORY, NOTHING, SLOT_FLAG } from './instance.ts';
 import { hashesInWasm } from './key-mode.ts';
+import { keyText } from './key-text.ts';
+import { FALLBACK } from './path-block.ts';
 import { type TextTable, textTable } from './text-table.ts';
 
 const NO_SLOTS = new Uint32Array(0);
@@ -18,7 +21,7 @@ export class IndexMap {
   readonly #handle: number;
   readonly #keys: TextTable;
   readonly #inWasm: boolean; // who hashes the values
-  readonly #texts: (string | undefined)[] = []; // value by value slot
+  readonly #texts: (string | undefined)[] = []; // value by value slot; in Wasm the core has them
 
   /** @param inWasm the core hashes the values; always so where some come out of bytes */
   constructor(core: CacheCore, inWasm = hashesInWasm(core)) {
@@ -38,7 +41,7 @@ export class IndexMap {
       for (const value of list) {
         const valueSlot = this.#keys.intern(value);
         if (valueSlot < 0) throw this.#core.outOfMemory();
-        this.#texts[valueSlot] = value;
+        if (!this.#inWasm) this.#texts[valueSlot] = value;
         x.indexPush(this.#handle, valueSlot);
       }
       const given = x.indexCommit(this.#handle, slot);
@@ -61,10 +64,29 @@ export class IndexMap {
     }
     if (code >= 0) {
       const valueSlot = code & ~SLOT_FLAG;
-      if (this.#texts[valueSlot] === undefined) this.#texts[valueSlot] = value;
+      if (!this.#inWasm && this.#texts[valueSlot] === undefined) this.#texts[valueSlot] = value;
       if (code !== valueSlot) this.#forget(1);
     } else if (code === NOTHING) this.set(slot, [value]);
     else throw this.#core.outOfMemory();
+  }
+
+  /**
+   * Lists an object under the values that a version of it (assembly/objects.ts) has at a path, and no others. False: that part of it has to be
+   * decoded; then nothing has changed, as on an error. Only where the core hashes.
+   *
+   * @param orEmpty an object without a value is listed under the empty one
+   */
+  setFromBytes(slot: number, objects: number, version: number, path: number, orEmpty: boolean): boolean {
+    const { x } = this.#core;
+    try {
+      const answer = x.objectIndex(objects, version, this.#handle, slot, path, orEmpty);
+      if (answer >= 0) return true;
+      if (answer === FALLBACK) return false;
+      x.indexAbort(this.#handle);
+    } catch (cause) {
+      throw this.#core.trapped(cause);
+    }
+    throw this.#core.outOfMemory();
   }
 
   /** Lists an object under no value. */
@@ -87,7 +109,15 @@ export class IndexMap {
   /** The values that have objects, in no order. */
   values(): string[] {
     const values: string[] = [];
-    for (const text of this.#texts) if (text !== undefined) values.push(text);
+    if (!this.#inWasm) {
+      for (const text of this.#texts) if (text !== undefined) values.push(text);
+      return values;
+    }
+    const { x } = this.#core;
+    const table = x.indexValues(this.#handle);
+    for (let slot = x.indexNextValue(this.#handle, 0); slot >= 0; slot = x.indexNextValue(this.#handle, slot + 1)) {
+      values.push(keyText(this.#core, table, slot));
+    }
     return values;
   }
 
@@ -104,6 +134,7 @@ export class IndexMap {
   }
 
   #forget(count: number): void {
+    if (this.#inWasm) return;
     const start = this.#core.x.indexList() >>> 2;
     for (const slot of this.#core.words().subarray(start, start + count)) {
       this.#texts[slot] = undefined;

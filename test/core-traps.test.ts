@@ -37,14 +37,12 @@ const UNREACHED: Record<string, string> = {
   keysInternBytes: 'for caches on bytes, in instances of their own',
   keysFindObject: 'for caches on bytes, in instances of their own',
   keysInternObject: 'for caches on bytes, in instances of their own',
-  keysText: 'for caches on bytes, in instances of their own',
-  keysTextUnits: 'for caches on bytes, in instances of their own',
-  keysTextWide: 'for caches on bytes, in instances of their own',
   pathNew: 'for caches on bytes, in instances of their own',
   pathFree: 'for caches on bytes, in instances of their own',
   pathValues: 'for caches on bytes, in instances of their own',
   pathList: 'for caches on bytes, in instances of their own',
   indexByPath: 'for caches on bytes, in instances of their own',
+  objectIndex: 'of the cache of bytes',
   arenaNew: 'for tests: an arena is called by the core itself',
   arenaFree: 'for tests: an arena is called by the core itself',
   arenaAlloc: 'for tests: an arena is called by the core itself',
@@ -375,6 +373,7 @@ const calls: Record<string, (world: World) => unknown> = {
   byIndex: (w) => w.elsewhere.byIndex('byNode', 'node-1'),
   indexKeys: (w) => w.elsewhere.indexKeys('byNode', 'node-1'),
   index: (w) => w.elsewhere.index('byNode', pod('first')),
+  listIndexFuncValues: (w) => w.elsewhere.listIndexFuncValues('byNode'),
   addIndexers: (w) => w.elsewhere.addIndexers({ byName: 'metadata.name' }),
   'add to a store without memory': (w) => {
     w.exportsElsewhere.memoryGrant?.(1);

@@ -4,8 +4,9 @@
  */
 import { handleError } from '../handle-error.ts';
 import type { ExpectedKind } from './decoder.ts';
+import { metaNamespaceIndexFunc, namespaceIndex } from './indices.ts';
 import type { IndexSpec } from './resource.ts';
-import { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
+import { Indexer } from './store.ts';
 
 export class CacheIndexer<T extends object, I extends string> extends Indexer<T, I | 'namespace'> {
   /**

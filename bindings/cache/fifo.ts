@@ -116,7 +116,10 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     });
   }
 
-  /** The list is the whole content from now on. On an error of the key function or the transformer nothing is queued. */
+  /**
+   * The list is the whole content from now on; with atomic events it is kept as it is until it is popped, so leave it alone.
+   * On an error of the key function or the transformer nothing is queued.
+   */
   replace(objects: readonly T[], resourceVersion: string): void {
     const known = this.#known;
     if (known === undefined) {

@@ -31,6 +31,7 @@ export {
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
 export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
+export { metaNamespaceIndexFunc, namespaceIndex } from './indices.ts';
 export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
 export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
 export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
@@ -70,7 +71,7 @@ export type {
   WatchFailure,
 } from './status.ts';
 export { type Status, StatusError } from './status-error.ts';
-export { Indexer, metaNamespaceIndexFunc, namespaceIndex } from './store.ts';
+export { Indexer } from './store.ts';
 export { type Store, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
 export { type KeyedTransaction, ThreadSafeStore } from './thread-safe-store.ts';
 export {

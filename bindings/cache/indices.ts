@@ -5,16 +5,32 @@
 import type { CacheCore } from '../cache-core.ts';
 import { CapstanError, invalid, show } from '../errors.ts';
 import { IndexMap } from '../index-map.ts';
-import { pathIndexFunc } from './json-path.ts';
+import { PathBlock } from '../path-block.ts';
+import type { Version } from './bytes/version.ts';
+import { parsePath, pathIndexFunc } from './json-path.ts';
+import type { KubeObject } from './keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
 
 /** The values of an object under an index. One, as nearly all have, stands without an array. */
 export type Values = string | readonly string[];
 
+/** In place of values: the core reads them out of the bytes of the version. */
+const fromBytes = Symbol('values of a version');
+
+/** The name of the index that every informer has: objects by namespace, "" for those without one. */
+export const namespaceIndex = 'namespace';
+
+/** client-go: tools/cache/index.go MetaNamespaceIndexFunc. */
+export function metaNamespaceIndexFunc(object: object): string[] {
+  return [(object as KubeObject).metadata?.namespace ?? ''];
+}
+
 export interface Index<T> {
   readonly spec: IndexSpec<T>;
   readonly valuesOf: (object: T) => Values;
   readonly map: IndexMap;
+  /** Made for the first version; 0: its values are read from decoded objects. */
+  path?: number;
 }
 
 export class Indices<T extends object> {
@@ -39,19 +55,38 @@ export class Indices<T extends object> {
     return all;
   }
 
+  /** The same for an object whose version has its bytes in the core: what a path says is left to `set`. */
+  valuesOfVersion(object: T): (Values | typeof fromBytes)[] {
+    const all: (Values | typeof fromBytes)[] = [];
+    for (const index of this.each) {
+      index.path ??= this.#pathOf(index.spec);
+      all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
+    }
+    return all;
+  }
+
   /**
    * Lists a slot under these values; `undefined` leaves an index as it is.
    *
    * @param before the slot's values so far, asked for only when the memory ended at an index: those before it get back what they had,
    *   which needs no more room than there was
+   * @param version whose bytes have the values that are in none of the lists
    */
-  set(slot: number, values: readonly (Values | undefined)[], before: () => readonly Values[]): void {
+  set(
+    slot: number,
+    values: readonly (Values | typeof fromBytes | undefined)[],
+    before: () => readonly Values[],
+    version?: Version,
+  ): void {
     const { each } = this;
     let done = 0;
     try {
       for (; done < each.length; done++) {
         const of = values[done];
-        if (of !== undefined) setValues((each[done] as Index<T>).map, slot, of);
+        if (of === undefined) continue;
+        const index = each[done] as Index<T>;
+        if (of === fromBytes) setFromBytes(index, slot, version as Version);
+        else setValues(index.map, slot, of);
       }
     } catch (error) {
       const old = before();
@@ -102,6 +137,13 @@ export class Indices<T extends object> {
     return Object.fromEntries([...this.#byName].map(([name, { spec }]) => [name, spec]));
   }
 
+  /** The path that an index function follows, in the core's memory; 0 for any other. */
+  #pathOf(spec: IndexSpec<T>): number {
+    if (!this.#inWasm) return 0;
+    if (spec === metaNamespaceIndexFunc) return new PathBlock(this.#core, ['metadata', 'namespace']).handle;
+    return typeof spec === 'string' ? new PathBlock(this.#core, parsePath(spec)).handle : 0;
+  }
+
   #checked(name: string, indexFunc: IndexFunc<T>): (object: T) => Values {
     return (object) => {
       try {
@@ -123,4 +165,10 @@ export class Indices<T extends object> {
 function setValues(map: IndexMap, slot: number, values: Values): void {
   if (typeof values === 'string') map.setOne(slot, values);
   else map.set(slot, values);
+}
+
+function setFromBytes<T extends object>(index: Index<T>, slot: number, version: Version): void {
+  const { owner, id } = version;
+  if (index.map.setFromBytes(slot, owner.handle, id, index.path as number, typeof index.spec !== 'string')) return;
+  setValues(index.map, slot, index.valuesOf(owner.objectOf(version) as T));
 }

@@ -3,8 +3,9 @@
  * tools/cache/listers.go, and the listers that are generated over it.
  */
 import { type LabelSelector, labelMatcher } from '../selectors.ts';
+import { namespaceIndex } from './indices.ts';
 import type { KubeObject } from './keys.ts';
-import { type Indexer, namespaceIndex } from './store.ts';
+import type { Indexer } from './store.ts';
 
 export interface ListerOptions {
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. None selects everything. */

@@ -9,16 +9,18 @@ export class SharedProcessor<T extends object> {
   /** With each handler, whether it takes part in the resync that was decided last; until the first one all do. */
   readonly #listeners = new Map<ProcessorListener<T>, boolean>();
 
+  /** How many of them may be told less than everything; asked for at each delta. */
+  #coalescing = 0;
+
   add(listener: ProcessorListener<T>): void {
     this.#listeners.set(listener, true);
+    if (listener.coalesces()) this.#coalescing++;
   }
 
   remove(listener: ProcessorListener<T>): void {
-    if (this.#listeners.delete(listener)) listener.stop();
-  }
-
-  has(listener: ProcessorListener<T>): boolean {
-    return this.#listeners.has(listener);
+    if (!this.#listeners.delete(listener)) return;
+    if (listener.coalesces()) this.#coalescing--;
+    listener.stop();
   }
 
   listeners(): ProcessorListener<T>[] {
@@ -35,8 +37,7 @@ export class SharedProcessor<T extends object> {
 
   /** Whether any handler may be told less than everything. */
   coalesces(): boolean {
-    for (const listener of this.#listeners.keys()) if (listener.coalesces()) return true;
-    return false;
+    return this.#coalescing > 0;
   }
 
   /** `sync`: nothing changed, so only those who take part in the resync are told. */
@@ -69,6 +70,3 @@ export class SharedProcessor<T extends object> {
     this.#listeners.clear();
   }
 }
-
-/** The types of what is added stand in handler.ts. */
-export type { DoneChecker, Registration, ResourceEventHandler } from './handler.ts';

@@ -20,14 +20,6 @@ import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type Ku
 import type { IndexSpec } from './resource.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
 
-/** The name of the index that every informer has: objects by namespace, "" for those without one. */
-export const namespaceIndex = 'namespace';
-
-/** client-go: tools/cache/index.go MetaNamespaceIndexFunc. */
-export function metaNamespaceIndexFunc(object: object): string[] {
-  return [(object as KubeObject).metadata?.namespace ?? ''];
-}
-
 /**
  * A store with indices, filled by an informer or by hand. What it hands out is what it was given: read-only by agreement,
  * and each list a new array.
@@ -314,12 +306,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   #putVersion(version: Version, object: T): void {
     const versions = this.#column.versions as Versions;
-    const values = this.#indices.valuesOf(object);
+    const values = this.#indices.valuesOfVersion(object);
     const known = versions.slot(version, false);
     const slot = known < 0 ? versions.slot(version, true) : known;
     if (slot < 0) throw this.#core.outOfMemory();
     try {
-      this.#indices.set(slot, values, () => this.#valuesAt(slot));
+      this.#indices.set(slot, values, () => this.#valuesAt(slot), version);
       this.#column.putVersion(slot, version);
     } catch (error) {
       if (known < 0) this.#removeSlot(slot);

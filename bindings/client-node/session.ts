@@ -40,7 +40,7 @@ export class Session {
     this.#heardAt = health.clock.now();
     session.on('goaway', () => {
       this.#accepts = false;
-      this.heard();
+      this.#heard();
     });
     session.once('close', () => {
       this.#accepts = false;
@@ -88,8 +88,11 @@ export class Session {
     const stream = this.#session.request(headers, { endStream: body === undefined });
     if (body !== undefined) stream.end(body);
     stream.once('close', () => this.release());
-    stream.on('readable', () => this.heard());
-    stream.once('response', () => this.heard());
+    stream.once('response', () => this.#heard());
+    stream.on('readable', () => {
+      // The end of a stream is readable too, and may be our own doing.
+      if (stream.readableLength > 0 && !stream.closed) this.#heard();
+    });
     return stream;
   }
 
@@ -113,7 +116,7 @@ export class Session {
     this.#session.destroy(reason);
   }
 
-  heard(): void {
+  #heard(): void {
     this.#heardAt = this.#health.clock.now();
     this.#askedAt = undefined;
   }
@@ -152,7 +155,7 @@ export class Session {
   #ping(): void {
     this.#askedAt = this.#health.clock.now();
     const answered = (error: Error | null): void => {
-      if (error === null) this.heard();
+      if (error === null) this.#heard();
     };
     // node sends no PING on a session that is closing, after GOAWAY; SETTINGS must be answered as well.
     if (this.#session.closed) this.#session.settings({}, answered);

@@ -102,6 +102,28 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     expect([clock.timers(), reported]).toEqual([0, []]);
   });
 
+  // What a decoder has made waits in the core for a store to take it; what an update replaced must not stay there.
+  test('keeps the bytes of what it holds, and no others', async () => {
+    const { clock, server, store, run, abort } = setUp({ queue });
+    const value = 'x'.repeat(1000);
+    server.put('a', { data: { v: value } });
+    const running = run();
+    await clock.settle();
+    const once = store.bytes().live;
+    expect(once).toBeGreaterThan(1000);
+    for (let i = 0; i < 50; i++) {
+      server.put('a', { data: { v: value } });
+      if (i % 5 === 0) await clock.settle();
+    }
+    await clock.settle();
+    expect(store.bytes().live).toBeLessThan(2 * once);
+    server.remove('a');
+    await clock.settle();
+    expect(store.bytes().live).toBeLessThan(once);
+    abort.abort();
+    await running;
+  });
+
   test('tells everything again after each period of resync', async () => {
     const { clock, server, told, run, abort } = setUp({ queue, resyncPeriod: 1000 });
     server.put('a', { data: { v: '1' } });

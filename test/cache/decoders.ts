@@ -1,6 +1,9 @@
 /** The decoders there are, for tests that hold for every one of them. */
+import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
+import { Versions } from '../../bindings/cache/bytes/versions.ts';
 import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
 import type { KubeObject } from '../../bindings/cache/keys.ts';
+import { Core } from '../../bindings/core.ts';
 
 export interface TestedDecoder {
   name: string;
@@ -9,6 +12,19 @@ export interface TestedDecoder {
   readOnly: boolean;
 }
 
+const expected = { apiVersion: 'v1', kind: 'ConfigMap' };
+
 export const decoders: readonly TestedDecoder[] = [
-  { name: 'JSON', make: () => jsonDecoder<KubeObject>({ apiVersion: 'v1', kind: 'ConfigMap' }), readOnly: false },
+  { name: 'of JSON', make: () => jsonDecoder<KubeObject>(expected), readOnly: false },
+  { name: 'of bytes', make: onBytes, readOnly: true },
 ];
+
+let core: Core | undefined;
+let versions: Versions | undefined;
+
+/** All in one core, as in an informer, whose streams follow each other. */
+function onBytes(): Decoder<KubeObject> {
+  core ??= new Core();
+  versions ??= new Versions(core, core.x.keysNew(), expected);
+  return new ByteDecoder<KubeObject>(core, versions, expected);
+}

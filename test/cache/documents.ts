@@ -84,7 +84,6 @@ export class Documents {
       this.#member('items', items),
     ];
     if (this.random.chance(0.5)) this.#shuffle(members);
-    if (this.random.chance(0.2)) members.unshift(this.#member('items', this.value(2)));
     return this.#braces(members);
   }
 

@@ -8,7 +8,7 @@ import { answers } from './faults/answers.ts';
 import { connections } from './faults/connections.ts';
 import { content } from './faults/content.ts';
 import type { FaultCase } from './faults/fault-case.ts';
-import { Rig } from './faults/harness.ts';
+import { Rig, type RigOptions } from './faults/harness.ts';
 import { reports } from './told.ts';
 
 const seed = testSeed();
@@ -18,22 +18,24 @@ afterEach(({ task }) => {
   if (task.result?.state === 'fail') console.log('reported meanwhile:', reported);
 });
 
-async function play({ options, early, play, ...expected }: FaultCase, watchList: boolean): Promise<void> {
-  const rig = await Rig.make({ ...options, watchList, seed });
+type Run = Pick<RigOptions, 'watchList' | 'overFetch'>;
+
+async function play({ options, early, play, ...expected }: FaultCase, run: Run): Promise<void> {
+  const rig = await Rig.make({ ...options, ...run, seed });
   if (!early) await rig.run();
   await play(rig);
   await rig.finish(expected);
 }
 
-const HOWS = ['list', 'stream'] as const;
+const RUNS: readonly (readonly [string, Run])[] = [
+  ['after a list', { watchList: false }],
+  ['after a stream of initial objects', { watchList: true }],
+  ['over fetch', { watchList: true, overFetch: true }],
+];
 
-for (const how of HOWS) {
-  describe(how === 'list' ? 'after a list' : 'after a stream of initial objects', () => {
-    for (const [group, cases] of Object.entries({ connections, answers, content })) {
-      describe(group, () => {
-        const here = cases.filter(({ only = how }) => only === how);
-        test.for(here.map((one) => [one.name, one] as const))('%s', ([, one]) => play(one, how === 'stream'));
-      });
-    }
+describe.each(RUNS)('%s', (_, run) => {
+  describe.each(Object.entries({ connections, answers, content }))('%s', (_, cases) => {
+    const here = cases.filter(({ only }) => only === undefined || (only === 'stream') === run.watchList);
+    test.for(here.map((one) => [one.name, one] as const))('%s', ([, one]) => play(one, run));
   });
-}
+});

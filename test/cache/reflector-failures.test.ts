@@ -262,3 +262,44 @@ test('what the server repeats, or sends with an older version, is applied as it 
   expect([store.list(), reflector.lastSyncResourceVersion()]).toEqual([[configMap('a', '6')], '6']);
   await stop();
 });
+
+test('"newest" is asked for until a list has worked, and not after that: later ones are no older than the last version', async () => {
+  const gone = sends(error(410, 'Expired'));
+  const newer: Reply = () => answer(200, listBody('30', []));
+  const server = new Replies(
+    lists,
+    gone,
+    refuses(410, 'Expired'),
+    refuses(500, 'InternalError'),
+    newer,
+    gone,
+    newer,
+    holds,
+  );
+  const { clock, stop } = await listing(server);
+  await clock.run(60_000);
+  expect(server.asked()).toEqual([
+    'list 0 limit 500',
+    'watch 5',
+    'list 5',
+    'list ',
+    'list  limit 500',
+    'watch 30',
+    'list 30',
+    'watch 30',
+  ]);
+  await stop();
+});
+
+test.each(['', '0'])(
+  'a list of version %j is followed by all objects in no order: another event than ADDED makes a version known',
+  async (version) => {
+    const first: Reply = () => answer(200, listBody(version, []));
+    const added = event('ADDED', configMap('b', '11'));
+    const both = [added, event('MODIFIED', configMap('b', '12')), event('ADDED', configMap('c', '13'))];
+    const server = new Replies(first, sends(added), () => stream(both, 'close'), holds);
+    const { stop } = await listing(server);
+    expect(server.asked().slice(1)).toEqual([`watch ${version}`, `watch ${version}`, 'watch 13']);
+    await stop();
+  },
+);

@@ -45,7 +45,7 @@ function follow(server: RawServer) {
     told.push(one);
     wake();
   };
-  const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps));
+  const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), { watchList: false });
   informer.addEventHandler({
     onAdd: (object) => tell({ type: 'add', object }),
     onUpdate: (old, object, change) => tell({ type: 'update', object, old, change }),

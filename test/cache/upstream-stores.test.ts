@@ -5,19 +5,11 @@
 import {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
-  deletionHandlingObjectToName,
   ExpirationCache,
-  ExplicitKey,
   Indexer,
-  indexFuncToKeyFuncAdapter,
   type KubeObject,
-  metaNamespaceKeyFunc,
   newStore,
   newTTLStore,
-  ObjectName,
-  objectName,
-  objectToName,
-  parseObjectName,
   type Store,
   ThreadSafeStore,
   TransactionError,
@@ -406,42 +398,5 @@ describe('an UndeltaStore', () => {
     store.resync();
     store.bookmark('5');
     expect(pushed).toEqual([]);
-  });
-});
-
-describe('names and keys', () => {
-  const pod: KubeObject = { metadata: { namespace: 'default', name: 'web' } };
-
-  test('are the same from an object and from its tombstone (TestDeletionHandlingObjectToName)', () => {
-    const expected = objectToName(pod);
-    expect(expected).toEqual(new ObjectName('default', 'web'));
-    expect(deletionHandlingObjectToName(new DeletedFinalStateUnknown('default/web', pod))).toEqual(expected);
-    expect(deletionHandlingObjectToName(pod)).toEqual(expected);
-    expect(() => deletionHandlingObjectToName(new DeletedFinalStateUnknown('a/b/c', pod))).toThrow(
-      expect.objectContaining({ code: 'INVALID_KEY' }),
-    );
-    expect(() => objectToName({})).toThrow(invalid);
-  });
-
-  test('go from one to the other and back', () => {
-    expect(String(objectName('default', 'web'))).toBe(metaNamespaceKeyFunc(pod));
-    expect(String(objectName('', 'node-1'))).toBe('node-1');
-    expect(parseObjectName('default/web')).toEqual(objectName('default', 'web'));
-    expect(parseObjectName('node-1')).toEqual(objectName('', 'node-1'));
-    expect(objectToName({ metadata: { name: 'node-1' } })).toEqual(objectName('', 'node-1'));
-  });
-
-  test('stand in the place of an object as an ExplicitKey', () => {
-    const key = new ExplicitKey('default/web');
-    expect([metaNamespaceKeyFunc(key), String(key)]).toEqual(['default/web', 'default/web']);
-    const store = new Indexer<KubeObject>();
-    store.add(pod);
-    expect(store.get(key as KubeObject)).toBe(pod);
-  });
-
-  test('come from an index with one value for each object', () => {
-    const keyFunc = indexFuncToKeyFuncAdapter<Item>(({ val }) => (val === '' ? [] : val.split(',')));
-    expect(keyFunc(item('', 'a'))).toBe('a');
-    for (const val of ['', 'a,b']) expect(() => keyFunc(item('', val))).toThrow(invalid);
   });
 });

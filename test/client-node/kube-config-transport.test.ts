@@ -204,6 +204,30 @@ describe('credentials', () => {
     expect(h2.sessions).toHaveLength(2);
   });
 
+  test('that change while a connection comes about leave it to those who wait for it, and then it closes', async () => {
+    const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true };
+    const h2 = await serveH2({ ...server, ...options }, (request, response) =>
+      response.end(String((request.socket as TLSSocket).getPeerCertificate().subject.CN)),
+    );
+    cleanups.push(() => h2.stop());
+    let closed = 0;
+    h2.server.on('session', (session) => session.once('close', () => closed++));
+    const config = configFor(h2.url, {});
+    let user = alice;
+    config.applyToHTTPSOptions = async (given) => {
+      Object.assign(given, { ca: ca.cert, cert: user.cert, key: user.key });
+    };
+    const transport = transportOf(config);
+    const first = ask(transport);
+    for (let i = 0; i < 50; i++) await undefined; // the credentials are read; for a connection, sockets have to move
+    user = bob;
+    expect(await Promise.all([first, ask(transport)])).toEqual(['alice', 'bob']);
+    expect(h2.sessions).toHaveLength(2);
+    await expect.poll(() => closed).toBe(1);
+    expect(await ask(transport)).toBe('bob');
+    expect(h2.sessions).toHaveLength(2);
+  });
+
   test('an exec plugin is run again when its credential has expired, and not before', async () => {
     const { url } = await start(echoAuthorization);
     const path = await folder();

@@ -21,9 +21,9 @@ export class ServerLog {
     return log;
   }
 
-  /** Resolves when the object of this name has been written and removed: all that went before is here. */
+  /** Resolves when the object of this name is here, and with it all that was written before. */
   async caughtUp(name: string): Promise<void> {
-    while (!this.entries.some(({ key, object }) => object === undefined && key.endsWith(`/${name}`))) {
+    while (!this.entries.some(({ key }) => key.endsWith(`/${name}`))) {
       if (this.#ended !== undefined) throw this.#ended;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;

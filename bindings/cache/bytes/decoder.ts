@@ -25,6 +25,7 @@ import {
   ByteStream,
   END,
   EVENT_TYPE,
+  HAS_OBJECT,
   ITEMS,
   KIND_START,
   MEMBER,
@@ -128,7 +129,9 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     if (code === MORE) return undefined;
     const report = stream.report();
     const words = decoder.core.words();
-    const type = code === RAW ? undefined : TYPES[words[report + EVENT_TYPE] as number];
+    // Without an object in it, an event says nothing of what the scan before it found.
+    const isEvent = code !== RAW && words[report + HAS_OBJECT] === 1;
+    const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
     const start = words[report + VERSION_START] as number;
     const resourceVersion =

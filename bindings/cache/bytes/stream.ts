@@ -15,6 +15,7 @@ const NOT_AN_OBJECT = -3;
 
 /** Words of the report. */
 export const EVENT_TYPE = 0;
+export const HAS_OBJECT = 1;
 export const REGULAR = 2;
 export const VALUE_START = 4;
 export const VALUE_END = 5;

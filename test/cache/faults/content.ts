@@ -192,8 +192,10 @@ export const content: FaultCase[] = [
     async play(rig) {
       rig.hold();
       for (let n = 0; n < 30; n++) await rig.update('a', { on: 'yes' }, `${n}`.repeat(500_000));
+      const before = rig.watches();
       rig.release();
       await rig.caughtUp();
+      if (rig.watches() === before) throw new Error('the watch was not ended');
     },
   },
 ];

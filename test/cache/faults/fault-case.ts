@@ -4,7 +4,7 @@ import type { Expected, Rig, RigOptions } from './harness.ts';
 export interface FaultCase extends Expected {
   /** What holds under the fault, as a sentence: the name of the test. */
   name: string;
-  options?: Omit<RigOptions, 'watchList' | 'seed'>;
+  options?: Pick<RigOptions, 'server' | 'listWatch'>;
   /** The fault meets the first list already. */
   early?: boolean;
   /** Only where the initial objects come in this way; both, when left out. */

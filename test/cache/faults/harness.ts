@@ -11,6 +11,7 @@ import {
   DeletedFinalStateUnknown,
   defineResource,
   type FailureClass,
+  fetchTransport,
   type KubeObject,
   ListWatch,
   type ListWatchOptions,
@@ -50,9 +51,8 @@ export interface RigOptions {
   seed: number;
   server?: ApiServerOptions;
   listWatch?: ListWatchOptions;
-  /** Wraps the informer's transport. */
-  transport?: (inner: Transport) => Transport;
-  headers?: Record<string, string>;
+  /** The informer asks through the host's fetch. */
+  overFetch?: boolean;
 }
 
 /** What a fault is to end with, beside what all end with. */
@@ -105,16 +105,15 @@ export class Rig {
     this.watchList = options.watchList;
     this.#random = new Random(options.seed);
     this.#labelSelector = options.listWatch?.labelSelector;
-    const headers = { authorization: 'Bearer writer' };
-    this.#writer = server.transport({ headers });
-    this.#reader = server.transport({ headers: { authorization: 'Bearer reader', ...options.headers } });
-    const inner: Transport = {
+    const as = (who: string) => ({ headers: { authorization: `Bearer ${who}` } });
+    this.#writer = server.transport(as('writer'));
+    this.#reader = options.overFetch ? fetchTransport(server.url, as('reader')) : server.transport(as('reader'));
+    const transport: Transport = {
       request: (request) => {
         this.requests.push(request);
         return this.#reader.request(request).then((response) => ({ ...response, body: this.#gated(response.body) }));
       },
     };
-    const transport = options.transport?.(inner) ?? inner;
     this.informer = new SharedIndexInformer(new ListWatch(transport, Widgets, options.listWatch), {
       clock,
       random: () => 0.5,

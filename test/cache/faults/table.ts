@@ -3,8 +3,8 @@ import { FAULTS, MEMORY_FAULTS, type Row } from './rows.ts';
 
 const HEAD = `# What a watch meets
 
-Each fault is injected into the embedded API server (\`capstan/testing\`) under a running informer, while writes go on, after a list and after
-a stream of initial objects. Every test ends with the cache equal to the server's list, each object's states told in order, nothing skipped, one delete for
+Each fault is injected into the embedded API server (\`capstan/testing\`) under a running informer, while writes go on: after a list, after
+a stream of initial objects, and over \`fetch\`. Every test ends with the cache equal to the server's list, each object's states told in order, nothing skipped, one delete for
 each delete that was missed, and the informer running. No error ends an informer; only \`stop\` does.
 
 This page is written from \`test/cache/faults/rows.ts\`, and a test holds that it is.

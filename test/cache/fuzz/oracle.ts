@@ -37,6 +37,30 @@ export function expectedStream(bytes: Uint8Array, cut: boolean): ExpectedStream 
   }
 }
 
+/**
+ * A member whose name is one backslash. V8 14.6 (Node 26) then takes the name of the next object's member in its place for
+ * that very name, if it is one escaped character: JSON.parse('{"\\\\":1}') and then JSON.parse('{"\\n":1}') gives { '\\': 1 }.
+ * Nothing can be compared with JSON.parse there.
+ */
+export const misleadsEngines = (bytes: Uint8Array): boolean => latin1(bytes).includes('"\\\\"');
+
+/**
+ * Lists that may be refused although JSON.parse takes them: those that are not UTF-8, which outside of an item no decoder
+ * needs to go on with, and those with items twice, of which the first need not be forgotten.
+ */
+export function mayRefuse(bytes: Uint8Array): boolean {
+  if (latin1(bytes).split('"items"').length > 2) return true;
+  try {
+    new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const latin1 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+
 /** The page as text; undefined for what is none. */
 export function expectedPage(bytes: Uint8Array, cut: boolean): Shown | undefined {
   let body: unknown;

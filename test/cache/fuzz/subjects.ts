@@ -2,12 +2,12 @@
 import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import { Versions } from '../../../bindings/cache/bytes/versions.ts';
 import { jsonDecoder } from '../../../bindings/cache/decoder.ts';
-import { Core } from '../../../bindings/core.ts';
+import { CacheCore } from '../../../bindings/cache-core.ts';
 import { EXPECTED } from './documents.ts';
 import type { Subject } from './fuzz.ts';
 
 function byteDecoder(keepManagedFields: boolean): ByteDecoder<object> {
-  const core = new Core();
+  const core = new CacheCore();
   const versions = new Versions(core, core.x.keysNew(), EXPECTED);
   return new ByteDecoder<object>(core, versions, EXPECTED, { keepManagedFields });
 }

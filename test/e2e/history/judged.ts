@@ -62,9 +62,9 @@ export class Judged {
     return listsOf(this.#transport.requests).length;
   }
 
-  /** How many requests were lists, and not streams. */
-  get listsAsPages(): number {
-    return this.#transport.requests.filter(({ type }) => type === 'list').length;
+  /** How many of them were streamed by a watch. */
+  get streamedLists(): number {
+    return listsOf(this.#transport.requests.filter(({ type }) => type === 'watch')).length;
   }
 
   /** How often the server told it that its version is gone. */

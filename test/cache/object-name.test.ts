@@ -1,0 +1,64 @@
+/** Names, keys, and keys in place of objects. Counterparts of client-go's tests name their upstream test. */
+import {
+  DeletedFinalStateUnknown,
+  deletionHandlingMetaNamespaceKeyFunc,
+  deletionHandlingObjectToName,
+  ExplicitKey,
+  Indexer,
+  indexFuncToKeyFuncAdapter,
+  type KubeObject,
+  metaNamespaceKeyFunc,
+  ObjectName,
+  objectName,
+  objectToName,
+  parseObjectName,
+} from 'capstan/cache';
+import { describe, expect, test } from 'vitest';
+
+const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+
+describe('names and keys', () => {
+  const pod: KubeObject = { metadata: { namespace: 'default', name: 'web' } };
+
+  test('are the same from an object and from its tombstone (TestDeletionHandlingObjectToName)', () => {
+    const expected = objectToName(pod);
+    expect(expected).toEqual(new ObjectName('default', 'web'));
+    expect(deletionHandlingObjectToName(new DeletedFinalStateUnknown('default/web', pod))).toEqual(expected);
+    expect(deletionHandlingObjectToName(pod)).toEqual(expected);
+    expect(() => deletionHandlingObjectToName(new DeletedFinalStateUnknown('a/b/c', pod))).toThrow(
+      expect.objectContaining({ code: 'INVALID_KEY' }),
+    );
+    expect(() => objectToName({})).toThrow(invalid);
+  });
+
+  test('come from a tombstone without an object too (TestDeletedObjectGetObjectName, TestDeletedObjectGetKey)', () => {
+    const gone = new DeletedFinalStateUnknown<KubeObject>('default/web', undefined);
+    expect(deletionHandlingObjectToName(gone)).toEqual(objectName('default', 'web'));
+    expect(deletionHandlingMetaNamespaceKeyFunc(gone)).toBe('default/web');
+    expect(deletionHandlingObjectToName(new DeletedFinalStateUnknown<KubeObject>('', undefined))).toEqual(
+      objectName('', ''),
+    );
+  });
+
+  test('go from one to the other and back (TestObjectNames)', () => {
+    expect(String(objectName('default', 'web'))).toBe(metaNamespaceKeyFunc(pod));
+    expect(String(objectName('', 'node-1'))).toBe('node-1');
+    expect(parseObjectName('default/web')).toEqual(objectName('default', 'web'));
+    expect(parseObjectName('node-1')).toEqual(objectName('', 'node-1'));
+    expect(objectToName({ metadata: { name: 'node-1' } })).toEqual(objectName('', 'node-1'));
+  });
+
+  test('stand in the place of an object as an ExplicitKey', () => {
+    const key = new ExplicitKey('default/web');
+    expect([metaNamespaceKeyFunc(key), String(key)]).toEqual(['default/web', 'default/web']);
+    const store = new Indexer<KubeObject>();
+    store.add(pod);
+    expect(store.get(key as KubeObject)).toBe(pod);
+  });
+
+  test('come from an index with one value for each object', () => {
+    const keyFunc = indexFuncToKeyFuncAdapter<{ val: string }>(({ val }) => (val === '' ? [] : val.split(',')));
+    expect(keyFunc({ val: 'a' })).toBe('a');
+    for (const val of ['', 'a,b']) expect(() => keyFunc({ val })).toThrow(invalid);
+  });
+});
