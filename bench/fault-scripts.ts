@@ -109,10 +109,6 @@ export class FaultyServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  get requests(): number {
-    return this.lists + this.watches;
-  }
-
   stop(): void {
     this.#server.closeAllConnections();
     this.#server.close();
