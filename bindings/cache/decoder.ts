@@ -48,6 +48,8 @@ export interface PageReader<T> {
 export interface Decoder<T> {
   frames(): FrameReader<T>;
   page(): PageReader<T>;
+  /** Between true and false a list of everything is collected, by pages or by frames; what of it was not handed on is not needed any more. */
+  gather?(on: boolean): void;
 }
 
 /** What objects are expected. A server that leaves kind or apiVersion out of an object is trusted. */

@@ -179,13 +179,23 @@ export class Reflector<T extends object, I extends string = never> {
         return now(this.#streams && !this.#parked ? 'stream' : 'list');
       case 'stream':
         this.#state = 'streaming';
-        return this.#streamInitialObjects(signal);
+        return this.#gather(() => this.#streamInitialObjects(signal));
       case 'list':
         this.#state = 'listing';
-        return this.#list(signal);
+        return this.#gather(() => this.#list(signal));
       case 'watch':
         this.#state = 'watching';
         return this.#watch(signal);
+    }
+  }
+
+  /** All objects are being collected, which may take many answers and fail at any of them. */
+  async #gather(run: () => Promise<Step>): Promise<Step> {
+    this.#decoder.gather?.(true);
+    try {
+      return await run();
+    } finally {
+      this.#decoder.gather?.(false);
     }
   }
 

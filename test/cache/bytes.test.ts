@@ -138,6 +138,7 @@ describe('a version', () => {
     const stored = versionIn(world.object(TEXT));
     world.versions.put(world.versions.slot(stored, true), stored);
     const live = world.live();
+    world.decoder.gather(true);
     const page = world.decoder.page();
     const changed = TEXT.replace('"12"', '"13"');
     page.push(encoder.encode(`{"metadata":{"resourceVersion":"20"},"items":[${TEXT},${changed}]}`));
@@ -148,6 +149,9 @@ describe('a version', () => {
     expect(same).toBe(stored);
     expect(other).not.toBe(same);
     expect(world.live()).toBe(live * 2);
+    world.versions.settle();
+    expect(world.live(), 'the list may still be collected').toBe(live * 2);
+    world.decoder.gather(false);
     world.versions.settle();
     expect(world.live()).toBe(live);
   });

@@ -3,7 +3,7 @@ import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
 import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
 import type { KubeObject } from '../../bindings/cache/keys.ts';
-import { Core } from '../../bindings/core.ts';
+import { CacheCore } from '../../bindings/cache-core.ts';
 
 export interface TestedDecoder {
   name: string;
@@ -19,12 +19,12 @@ export const decoders: readonly TestedDecoder[] = [
   { name: 'of bytes', make: onBytes, readOnly: true },
 ];
 
-let core: Core | undefined;
+let core: CacheCore | undefined;
 let versions: Versions | undefined;
 
 /** All in one core, as in an informer, whose streams follow each other. */
 function onBytes(): Decoder<KubeObject> {
-  core ??= new Core();
+  core ??= new CacheCore();
   versions ??= new Versions(core, core.x.keysNew(), expected);
   return new ByteDecoder<KubeObject>(core, versions, expected);
 }

@@ -76,6 +76,10 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     return new BytePageReader<T>(this);
   }
 
+  gather(on: boolean): void {
+    this.versions.gather(on);
+  }
+
   /** Whether what was scanned last is an object that can stay as it is: apiVersion and kind are absent or the expected, byte by byte. */
   isPlain(report: number): boolean {
     const words = this.core.words();
@@ -136,7 +140,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const start = words[report + VERSION_START] as number;
     const resourceVersion =
       start === 0 ? '' : textOf(jsonAt(decoder.core.bytes(), start, words[report + VERSION_END] as number));
-    const object = lazyObject(decoder.versions.stage(false)) as T;
+    const object = lazyObject(decoder.versions.stage()) as T;
     stream.take();
     return { type, object, resourceVersion };
   }
@@ -238,7 +242,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const report = this.#stream.report();
     const items = this.#items ?? [];
     if (!raw && decoder.isPlain(report)) {
-      items.push(lazyObject(decoder.versions.stage(true)) as T);
+      items.push(lazyObject(decoder.versions.stage()) as T);
       return;
     }
     const words = decoder.core.words();

@@ -27,6 +27,7 @@ export class Versions {
   #slab: Slab = newSlab(0);
   #slabUsed = 0;
   #serial = 0;
+  #gathering = false;
 
   /**
    * @param keys the key table of the store
@@ -41,13 +42,12 @@ export class Versions {
   }
 
   /**
-   * Keeps the object that the core scanned last. The version is staged.
-   *
-   * @param shared where the store has an object of this key with the same bytes, that is the version
+   * Keeps the object that the core scanned last. The version is staged. While a list is collected, an object with the same bytes as the
+   * stored one of its key is that version.
    */
-  stage(shared: boolean): Version {
+  stage(): Version {
     const { x } = this.core;
-    const id = shared ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
+    const id = this.#gathering ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#versions[id];
     if (known !== undefined && known.staged >= 0) {
@@ -136,8 +136,15 @@ export class Versions {
     if (old >= 0) this.#release(old);
   }
 
-  /** What no store has taken over by now leaves the core. */
+  /** A list is being collected, or that is over. What an earlier one left, which nobody has taken over, goes. */
+  gather(on: boolean): void {
+    if (on) this.settle();
+    this.#gathering = on;
+  }
+
+  /** What no store has taken over by now leaves the core, unless it may belong to a list that is being collected. */
   settle(): void {
+    if (this.#gathering) return;
     for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
       version.staged = -1;
       this.#release(version.id);
