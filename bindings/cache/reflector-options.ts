@@ -15,8 +15,11 @@ export interface ReflectorStore<T> {
   bookmark?(resourceVersion: string): void;
 }
 
-/** As in client-go since 1.35. A server that knows no streams costs one refused request a round; one that does not even refuse, half a minute once. */
-export const WATCH_LIST_BY_DEFAULT = true;
+/**
+ * client-go streams since 1.35. Here whoever asks for it does: a server that ignores what it was asked, as kube-apiserver before 1.27 and most servers made for tests do, costs
+ * half a minute without a cache.
+ */
+export const WATCH_LIST_BY_DEFAULT = false;
 
 export interface ReflectorOptions<T = object> {
   clock?: Clock;
@@ -33,8 +36,8 @@ export interface ReflectorOptions<T = object> {
    */
   watchErrorHandler?: WatchErrorHandler;
   /**
-   * Asks for the initial objects through a watch, which costs the server less than a list; where it does not serve that, they
-   * are listed. Default true.
+   * Asks for the initial objects through a watch, which costs the server less than a list (KEP-3157; kube-apiserver serves it by default since
+   * 1.32); where it says that it does not serve that, they are listed. Default false: they are listed.
    */
   watchList?: boolean;
   /** Objects a page of each list. 0, the default: 500, or no pages where the server can then answer from its memory. */
