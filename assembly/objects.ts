@@ -4,14 +4,14 @@
 // where it may move, so only its number stands anywhere else. It counts who refers to it: a slot, a delta that waits, or a host's list; the last one to let go gives
 // the bytes back.
 //
-//   |length u32|top shape u16, metadata shape u16|references u32|- |spans: of each member of the object, then of its metadata, |start u32|end u32|
+//   |length u32|top shape u16, metadata shape u16|references u32|ascii u32|spans: of each member of the object, then of its metadata, |start u32|end u32|
 //   from the first byte of the JSON on|JSON|
 
 import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaTotal } from "./arena";
 import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { NO_MEMORY, NOTHING } from "./record";
-import { META, TOP, cutEnd, cutStart, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
+import { META, TOP, cutEnd, cutStart, isAscii, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
 import {
   ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, M_VALUE, M_VALUE_END, MANAGED_FIELDS, NAME, NAMESPACE, RESOURCE_VERSION, SPEC, STATUS, indexIn, memberAt,
   shapeCount,
@@ -30,6 +30,7 @@ const V_LENGTH: usize = 0;
 export const V_TOP: usize = 4;
 export const V_META: usize = 6;
 const V_REFERENCES: usize = 8;
+const V_ASCII: usize = 12;
 export const V_SPANS: usize = 16;
 
 /** What a put changed; bits of `Change` in bindings/cache/change.ts. */
@@ -198,6 +199,7 @@ export function objectStage(objects: usize): i32 {
   store<u16>(at, topShape, V_TOP);
   store<u16>(at, metaShape, V_META);
   store<u32>(at, 1, V_REFERENCES);
+  store<u32>(at, <u32>isAscii, V_ASCII);
   storeSpans(at + V_SPANS, TOP, topCount);
   storeSpans(at + V_SPANS + (topCount << 3), META, metaCount);
   const json = at + V_SPANS + spans;

@@ -5,7 +5,7 @@
 // such an object, and any other whose members are no plain list, is odd: then the host decodes it whole.
 
 import {
-  BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, QUOTE, TOO_DEEP, deepest, escaped, fail, resetEscaped, skipSpace, skipString, skipValue,
+  BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";
 import {
   METADATA, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
@@ -19,6 +19,8 @@ export let topShape: u32 = NO_SHAPE;
 export let metaShape: u32 = NO_SHAPE;
 export let objectStart: usize = 0;
 export let objectEnd: usize = 0;
+/** All of it is ASCII. */
+export let isAscii = true;
 /** What is left out of the object: its managedFields with the comma that goes with them. Empty: nothing. */
 export let cutStart: usize = 0;
 export let cutEnd: usize = 0;
@@ -97,6 +99,7 @@ function scanMetadata(p: usize, around: u32): usize {
 /** The object at `p`, which lies in `around` containers; answers where it ends, or 0. */
 export function scanObject(p: usize, around: u32): usize {
   objectStart = p;
+  resetBeyondAscii();
   topCount = 0;
   metaCount = 0;
   cutStart = 0;
@@ -137,6 +140,7 @@ export function scanObject(p: usize, around: u32): usize {
       p = skipSpace(p + 1);
     }
   objectEnd = p;
+  isAscii = !beyondAscii;
   topShape = overflow ? NO_SHAPE : shapeOf(TOP, topCount, topShape);
   metaShape = overflow || !hasMetadata ? NO_SHAPE : shapeOf(META, metaCount, metaShape);
   return p;
