@@ -45,6 +45,10 @@ export function setLenient(on: bool): void {
   lenient = on;
 }
 
+export function noteBeyondAscii(): void {
+  beyondAscii = true;
+}
+
 export function resetBeyondAscii(): void {
   beyondAscii = false;
 }

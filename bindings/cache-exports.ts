@@ -30,6 +30,8 @@ export interface CacheExports extends BaseExports {
   /** How deep JSON may nest. */
   jsonDepth(levels: number): void;
   scanKeepManaged(keep: boolean): void;
+  /** Of which store the objects are that are scanned. */
+  scanHint(objects: number, keys: number): void;
   shapeAt(shape: number): number;
   /** Bytes from the network and the values in them; what the calls answer is in bindings/cache/bytes/stream.ts. */
   streamNew(limit: number): number;
@@ -133,6 +135,7 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     keysTextWide: guard(e.keysTextWide),
     jsonDepth: guard(e.jsonDepth),
     scanKeepManaged: guard(e.scanKeepManaged),
+    scanHint: guard(e.scanHint),
     shapeAt: guard(e.shapeAt),
     streamNew: guard(e.streamNew),
     streamFree: guard(e.streamFree),

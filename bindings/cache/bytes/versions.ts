@@ -37,6 +37,7 @@ export class Versions {
     this.#keys = keys;
     this.handle = core.x.objectsNew();
     if (this.handle === 0) throw core.outOfMemory();
+    core.x.scanHint(this.handle, keys);
     this.#shapes = new Shapes(core, new Map(Object.entries(constants)));
   }
 
@@ -221,9 +222,9 @@ export class Versions {
   #copyOut(version: Version, at: number, words: Uint32Array): void {
     const head = at >>> 2;
     const { shape } = version;
-    const spans: number[] = [];
     const count = 2 * (shape.names.length + shape.metadataNames.length);
-    for (let i = 0; i < count; i++) spans.push(words[head + SPANS + i] as number);
+    const spans: number[] = new Array(count);
+    for (let i = 0; i < count; i++) spans[i] = words[head + SPANS + i] as number;
     const start = at + shape.jsonOffset;
     const bytes = this.core.bytes().subarray(start, start + (words[head] as number));
     const ascii = words[head + ASCII] === 1;
