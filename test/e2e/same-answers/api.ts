@@ -86,7 +86,7 @@ export class Api {
     const text = await within(ANSWER_MS, `the body of ${method} ${path}`, readAll(response.body));
     const contentType = response.headers.get('content-type');
     const encoding = response.headers.get('content-encoding');
-    const body = parse(text);
+    const body = parse(text); // the transport has taken off what the header still names
     const entry: Entry = { request: title(method, path, options.query), status: response.status, contentType, body };
     if (options.encoding !== undefined) entry.encoding = encoding;
     this.transcript.push(entry);
