@@ -57,7 +57,7 @@ test.each<[string, Reply[], string[]]>([
   ],
 ])('closes each reader: %s', async (_, replies, readers) => {
   const { decoder, open, made } = counting();
-  const { clock, stop } = await reflect(new Replies(...replies), { decoder });
+  const { clock, stop } = await reflect(new Replies(...replies), { decoder, watchList: true });
   await clock.run(10_000);
   expect([made, open.size <= 1]).toEqual([readers, true]);
   await stop();
