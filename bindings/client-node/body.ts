@@ -20,9 +20,6 @@ export interface BodySource {
   signal: AbortSignal | undefined;
 }
 
-/** Chunks that are taken out of a stream before anybody asks for them. */
-const AHEAD = 4;
-
 /**
  * The chunks as they come. Nothing is read from the socket while the consumer is busy and the stream's buffer is full, so the server feels
  * the back-pressure.
@@ -45,20 +42,13 @@ export function readBody({ stream, whole, cut, count, what, signal }: BodySource
     closed = true;
     wake();
   });
-  // Flowing, because read() of a stream that does not flow joins all it has into another buffer.
-  const chunks: Uint8Array[] = [];
-  stream.on('data', (chunk: Uint8Array) => {
-    chunks.push(chunk);
-    if (chunks.length === AHEAD) stream.pause();
-    wake();
-  });
+  stream.on('readable', () => wake());
 
-  async function* read(): AsyncGenerator<Uint8Array> {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       if (signal?.aborted) throw failed('aborted', what, signal.reason);
-      const chunk = chunks.shift();
-      if (chunk !== undefined) {
-        if (chunks.length === 0 && stream.isPaused()) stream.resume();
+      const chunk: Uint8Array | null = stream.read();
+      if (chunk !== null) {
         count?.(chunk.length);
         yield chunk;
         continue;
@@ -71,7 +61,7 @@ export function readBody({ stream, whole, cut, count, what, signal }: BodySource
     }
   }
 
-  const reader = read();
+  const reader = chunks();
   const leave = async (): Promise<IteratorResult<Uint8Array>> => {
     // Before the generator is asked: one that waits for bytes would not hear it. A finished one keeps its connection.
     if (!(ended && whole())) cut();
