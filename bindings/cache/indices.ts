@@ -20,6 +20,24 @@ const fromBytes = Symbol('values of a version');
 /** The name of the index that every informer has: objects by namespace, "" for those without one. */
 export const namespaceIndex = 'namespace';
 
+/**
+ * An index over labels, by `name=value`, as selectors write them. Its values are read out of the bytes.
+ *
+ * @example
+ * const Pod = defineResource<V1Pod>()({ ...PodKind, indexers: { byLabel: labelIndex } });
+ * informer.getIndexer().byIndex('byLabel', 'app=web');
+ */
+export const labelIndex = 'metadata.labels';
+
+/**
+ * An index over owners, by the uid in each owner reference. Its values are read out of the bytes.
+ *
+ * @example
+ * const Pod = defineResource<V1Pod>()({ ...PodKind, indexers: { byOwner: ownerIndex } });
+ * informer.getIndexer().byIndex('byOwner', replicaSet.metadata.uid);
+ */
+export const ownerIndex = 'metadata.ownerReferences.uid';
+
 /** client-go: tools/cache/index.go MetaNamespaceIndexFunc. */
 export function metaNamespaceIndexFunc(object: object): string[] {
   return [(object as KubeObject).metadata?.namespace ?? ''];

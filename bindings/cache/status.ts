@@ -13,9 +13,10 @@ import type { TransportError } from './transport.ts';
  * - `throttled`: 429; the server asks for patience.
  * - `network`: no answer, or not all of it ({@link TransportError}); also a watch that ended at once, as dead proxies end them.
  * - `decode`: bytes that are not what the protocol promises.
+ * - `full`: the cache has no room for an object, by its option `maxBytes` or in its memory; it ends when objects go away.
  * - `server`: any other answer that reports a failure, and a stream of initial objects without an end.
  */
-export type FailureClass = 'auth' | 'expired' | 'throttled' | 'network' | 'decode' | 'server';
+export type FailureClass = 'auth' | 'expired' | 'throttled' | 'network' | 'decode' | 'full' | 'server';
 
 /**
  * What happens after a failure:
@@ -70,6 +71,7 @@ export function classOf(error: unknown): FailureClass {
   }
   if (!(error instanceof CapstanError)) return 'network';
   if (error.code === 'DECODE') return 'decode';
+  if (error.code === 'CACHE_FULL' || error.code === 'OUT_OF_MEMORY') return 'full';
   return error.code === 'TIMEOUT' ? 'server' : 'network';
 }
 
@@ -81,6 +83,7 @@ export class FailureLog {
     throttled: 0,
     network: 0,
     decode: 0,
+    full: 0,
     server: 0,
   };
   #last: { failure: WatchFailure; error: unknown; at: number } | undefined;
