@@ -169,7 +169,11 @@ describe.each([
     expect(all.informer.status().relists).toBe(1);
     expect(heard.filter((failure) => failure.startsWith('full'))).toEqual([]);
     expect(all.fillOf('o9')?.[0]).toBe('z');
-    for (let i = 2; i <= 9; i++) all.server.remove(`o${i}`);
+    const last = { metadata: { name: 'o9', namespace: 'default', resourceVersion: '99' }, ...filled(9 * KB) };
+    all.server.send(`${JSON.stringify({ type: 'DELETED', object: last })}\n`); // has no room, and needs none
+    await all.clock.settle();
+    expect(keys(all)).toHaveLength(8);
+    for (let i = 2; i <= 8; i++) all.server.remove(`o${i}`);
     await all.clock.settle();
     expect(keys(all)).toEqual(['o1']);
     expect(heard.filter((failure) => failure.startsWith('full'))).toEqual([]);
