@@ -24,7 +24,7 @@ const E_FATE: usize = 4;
 const E_NAME: usize = 8;
 
 const DEEPEST: u32 = 64;
-const SLACK: u32 = 64; // a scan reads behind the end, and stops at a zero byte there
+const SLACK: u32 = 64; // a scan reads behind the end
 const LARGE: u32 = 1 << 20; // a copy of that size is not kept for smaller ones
 
 let copy: usize = 0;
@@ -117,7 +117,6 @@ export function trimScanned(tree: usize): i32 {
   if (end == 0) return FALLBACK;
   if (read == start) return 0;
   cut(end, end);
-  memory.fill(write, 0, SLACK);
   scanObject(copy, 0);
   return isRegular() ? 1 : FALLBACK;
 }
