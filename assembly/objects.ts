@@ -42,6 +42,7 @@ export const CHANGED_SPEC: u32 = 8;
 export const CHANGED_STATUS: u32 = 16;
 export const CHANGED_METADATA: u32 = 32;
 export const CHANGED_DELETION: u32 = 64;
+export const CHANGED_VERSION: u32 = 128; // resourceVersion, which is no part of METADATA
 
 /** A store of versions, or 0 when there is no memory. */
 export function objectsNew(): usize {
@@ -321,6 +322,7 @@ export function objectChanges(objects: usize, from: u32, to: u32): u32 {
   let bits: u32 = 0;
   if (spansDiffer(aJson, spanOf(a, SPEC), bJson, spanOf(b, SPEC))) bits |= CHANGED_SPEC;
   if (spansDiffer(aJson, spanOf(a, STATUS), bJson, spanOf(b, STATUS))) bits |= CHANGED_STATUS;
+  if (spansDiffer(aJson, metaSpanOf(a, RESOURCE_VERSION), bJson, metaSpanOf(b, RESOURCE_VERSION))) bits |= CHANGED_VERSION;
   if (!metadataDiffers(a, aJson, b, bJson)) return bits;
   bits |= CHANGED_METADATA;
   if (spansDiffer(aJson, metaSpanOf(a, GENERATION), bJson, metaSpanOf(b, GENERATION))) bits |= CHANGED_GENERATION;

@@ -3,6 +3,7 @@
  * sources, because the package shows neither; a decoder has a line here, and its name in SEAMS of cache-peers.ts.
  */
 import { type Decoder, type ExpectedKind, jsonDecoder } from '../bindings/cache/decoder.ts';
+import { metaNamespaceIndexFunc, namespaceIndex } from '../bindings/cache/indices.ts';
 import { Indexer } from '../bindings/cache/store.ts';
 import type { SeamName } from './cache-peers.ts';
 import type { Pod } from './parsed-cache.ts';
@@ -14,12 +15,13 @@ export interface Seam {
 
 const POD: ExpectedKind = { apiVersion: 'v1', kind: 'Pod' };
 
-const byNamespace = (pod: Pod): string[] => [pod.metadata.namespace];
+/** As an informer's. */
+const indexers = { [namespaceIndex]: metaNamespaceIndexFunc };
 
 export const seams: Record<SeamName, () => Seam> = {
   bytes: () => {
-    const store = new Indexer<Pod>(undefined, { namespace: byNamespace }, POD);
+    const store = new Indexer<Pod>(undefined, indexers, POD);
     return { decoder: store.decoder(POD), store };
   },
-  json: () => ({ decoder: jsonDecoder<Pod>(POD), store: new Indexer<Pod>(undefined, { namespace: byNamespace }) }),
+  json: () => ({ decoder: jsonDecoder<Pod>(POD), store: new Indexer<Pod>(undefined, indexers) }),
 };

@@ -201,8 +201,14 @@ describe('the arena', () => {
     const arena = x.arenaNew();
     const sizes: number[] = [];
     let live = 0;
+    let moved = 0;
     const put = (owner: number, bytes: number): void => {
       if (x.arenaAlloc(arena, bytes, owner) === 0) throw new Error('no memory');
+      const now = x.arenaMoved(arena);
+      // The last block that a call moves may be a quarter of what it may move.
+      if (now - moved > 1.25 * (262_144 + 32 * (bytes + 16)))
+        expect.fail(`a call for ${bytes} bytes moved ${now - moved}`);
+      moved = now;
       live += bytes - (sizes[owner] ?? 0);
       sizes[owner] = bytes;
     };

@@ -3,13 +3,13 @@
  * client-go: tools/cache/reflector.go, constants above NewReflectorWithOptions.
  */
 import type { Clock } from '../clock.ts';
-import { requireNumber } from '../errors.ts';
+import { invalid } from '../errors.ts';
 
 /** What of the back-off is to be different; all times are milliseconds. */
 export interface BackoffOptions {
-  /** The first delay. Default 800. */
+  /** The first delay, at least 1. Default 800. */
   initialMs?: number;
-  /** What a delay is multiplied by for the next. Default 2. */
+  /** What a delay is multiplied by for the next, at least 1. Default 2. */
   factor?: number;
   /** The longest, without jitter. Default 30 000. */
   capMs?: number;
@@ -32,7 +32,13 @@ export class Backoff {
   constructor(clock: Clock, random: () => number, options: BackoffOptions = {}) {
     const { initialMs = 800, factor = 2, capMs = 30_000, jitter = 1 } = options;
     this.#options = { initialMs, factor, capMs, jitter };
-    for (const [name, value] of Object.entries(this.#options)) requireNumber(`backoff.${name}`, value);
+    // Less than that would be no back-off at all.
+    const least = { initialMs: 1, factor: 1, capMs: 1, jitter: 0 };
+    for (const name of ['initialMs', 'factor', 'capMs', 'jitter'] as const) {
+      const value: unknown = this.#options[name];
+      if (typeof value !== 'number' || !(value >= least[name]) || value === Number.POSITIVE_INFINITY)
+        throw invalid(`backoff.${name}`, `a finite number >= ${least[name]}`, value);
+    }
     this.#clock = clock;
     this.#random = random;
     this.#base = initialMs;

@@ -34,6 +34,7 @@ const SPEC = 8;
 const STATUS = 16;
 const METADATA = 32;
 const DELETION = 64;
+const RESOURCE_VERSION = 128;
 
 /** Compares two states of one object; each part once, at its first use. Costs one small object where nobody asks. */
 export class LazyChange implements Change {
@@ -102,6 +103,17 @@ export class LazyChange implements Change {
     }
     return (this.#changed & part) !== 0;
   }
+}
+
+/** Whether two states of one object have the same resource version. */
+export function sameResourceVersion(old: object, now: object): boolean {
+  if (old === now) return true;
+  const changes = changesBetween(old, now);
+  return changes === undefined ? versionOf(old) === versionOf(now) : (changes & RESOURCE_VERSION) === 0;
+}
+
+function versionOf(object: object): unknown {
+  return (object as Parts).metadata?.resourceVersion;
 }
 
 function own(object: Record<string, unknown> | undefined, name: string): unknown {

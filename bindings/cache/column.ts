@@ -49,6 +49,14 @@ export class Column<T extends object> {
     return version === undefined ? undefined : (this.versions.objectOf(version) as T);
   }
 
+  /** As `at`, for an object that is about to be replaced or removed. */
+  last(slot: number): T | undefined {
+    const object = this.objects[slot];
+    if (object !== undefined || this.versions === undefined || slot < 0) return object;
+    const version = this.versions.at(slot);
+    return version === undefined ? undefined : (this.versions.lastObjectOf(version) as T);
+  }
+
   keyAt(slot: number): string {
     return this.keys[slot] ?? keyText(this.#core, this.#table, slot);
   }

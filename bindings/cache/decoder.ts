@@ -131,7 +131,7 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
   return { type, object: object as T, resourceVersion };
 }
 
-/** Collects the text and parses it once: JSON.parse of a whole list is faster than of its items one by one. */
+/** Collects the text and parses it once. */
 class JsonPageReader<T> implements PageReader<T> {
   readonly #expected: ExpectedKind;
   readonly #trim: Trim | undefined;
@@ -145,7 +145,13 @@ class JsonPageReader<T> implements PageReader<T> {
   }
 
   push(chunk: Uint8Array): void {
-    this.#text += this.#decoder.decode(chunk, { stream: true });
+    try {
+      this.#text += this.#decoder.decode(chunk, { stream: true });
+    } catch (error) {
+      // 512 MiB in V8: kube-apiserver ignores the limit of a list that it answers from its watch cache.
+      const advice = 'longer than a string can be: stream it (watchList) or select less';
+      throw new CapstanError('DECODE', `a list of ${describeKind(this.#expected)} is ${advice}`, { cause: error });
+    }
   }
 
   end(): ListPage<T> {

@@ -7,6 +7,8 @@ import { CapstanError, invalid, show } from '../errors.ts';
 import { IndexMap } from '../index-map.ts';
 import { PathBlock } from '../path-block.ts';
 import type { Version } from './bytes/version.ts';
+import type { Versions } from './bytes/versions.ts';
+import type { Column } from './column.ts';
 import { parsePath, pathIndexFunc } from './json-path.ts';
 import type { KubeObject } from './keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
@@ -24,8 +26,8 @@ export const namespaceIndex = 'namespace';
  * An index over labels, by `name=value`, as selectors write them. Its values are read out of the bytes.
  *
  * @example
- * const Pod = defineResource<V1Pod>()({ ...PodKind, indexers: { byLabel: labelIndex } });
- * informer.getIndexer().byIndex('byLabel', 'app=web');
+ * const pods = new Indexer<V1Pod, 'byLabel'>(undefined, { byLabel: labelIndex });
+ * pods.byIndex('byLabel', 'app=web');
  */
 export const labelIndex = 'metadata.labels';
 
@@ -33,8 +35,8 @@ export const labelIndex = 'metadata.labels';
  * An index over owners, by the uid in each owner reference. Its values are read out of the bytes.
  *
  * @example
- * const Pod = defineResource<V1Pod>()({ ...PodKind, indexers: { byOwner: ownerIndex } });
- * informer.getIndexer().byIndex('byOwner', replicaSet.metadata.uid);
+ * const pods = new Indexer<V1Pod, 'byOwner'>(undefined, { byOwner: ownerIndex });
+ * pods.byIndex('byOwner', '9e5d2c14-0b7a-4c1e-8f63-2a1f0f5c7d21'); // what a ReplicaSet with this uid owns
  */
 export const ownerIndex = 'metadata.ownerReferences.uid';
 
@@ -47,8 +49,8 @@ export interface Index<T> {
   readonly spec: IndexSpec<T>;
   readonly valuesOf: (object: T) => Values;
   readonly map: IndexMap;
-  /** Made for the first version; 0: its values are read from decoded objects. */
-  path?: number;
+  /** In the core's memory; 0: the values are read from decoded objects. */
+  readonly path: number;
 }
 
 export class Indices<T extends object> {
@@ -77,7 +79,6 @@ export class Indices<T extends object> {
   valuesOfVersion(object: T): (Values | typeof fromBytes)[] {
     const all: (Values | typeof fromBytes)[] = [];
     for (const index of this.each) {
-      index.path ??= this.#pathOf(index.spec);
       all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
     }
     return all;
@@ -103,8 +104,11 @@ export class Indices<T extends object> {
         const of = values[done];
         if (of === undefined) continue;
         const index = each[done] as Index<T>;
-        if (of === fromBytes) setFromBytes(index, slot, version as Version);
-        else setValues(index.map, slot, of);
+        if (of !== fromBytes) setValues(index.map, slot, of);
+        else {
+          const { owner, id } = version as Version;
+          setFromBytes(index, slot, owner.handle, id, () => owner.objectOf(version as Version) as T);
+        }
       }
     } catch (error) {
       const old = before();
@@ -118,19 +122,32 @@ export class Indices<T extends object> {
   }
 
   /** Adds indices over the objects that are there; throws INDEX_EXISTS before it adds any. */
-  add(more: Record<string, IndexSpec<T>>, objects: () => Iterable<readonly [number, T]>): void {
-    const added = Object.entries(more).map(([name, spec]) => {
+  add(more: Record<string, IndexSpec<T>>, column: Column<T>): void {
+    const specs = Object.entries(more);
+    for (const [name, spec] of specs) {
       requireIndexSpec(name, spec);
       if (this.#byName.has(name)) throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
+    }
+    const added = specs.map(([name, spec]) => {
       const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
-      const values: [number, Values][] = [];
-      for (const [slot, object] of objects()) values.push([slot, valuesOf(object)]);
-      return { name, spec, valuesOf, values };
+      const { versions } = column;
+      const path = versions === undefined ? 0 : this.#pathOf(spec);
+      const values: [number, Values | typeof fromBytes][] = [];
+      for (const slot of column.slots()) {
+        const inBytes = path !== 0 && versions?.has(slot) === true;
+        values.push([slot, inBytes ? fromBytes : valuesOf(column.at(slot) as T)]);
+      }
+      return { name, spec, valuesOf, path, values };
     });
-    for (const { name, spec, valuesOf, values } of added) {
-      const map = new IndexMap(this.#core, this.#inWasm);
-      for (const [slot, of] of values) setValues(map, slot, of);
-      const index = { spec, valuesOf, map };
+    for (const { name, spec, valuesOf, path, values } of added) {
+      const index: Index<T> = { spec, valuesOf, map: new IndexMap(this.#core, this.#inWasm), path };
+      for (const [slot, of] of values) {
+        if (of !== fromBytes) setValues(index.map, slot, of);
+        else {
+          const versions = column.versions as Versions;
+          setFromBytes(index, slot, versions.handle, versions.numberAt(slot), () => column.at(slot) as T);
+        }
+      }
       this.#byName.set(name, index);
       this.each.push(index);
     }
@@ -157,7 +174,6 @@ export class Indices<T extends object> {
 
   /** The path that an index function follows, in the core's memory; 0 for any other. */
   #pathOf(spec: IndexSpec<T>): number {
-    if (!this.#inWasm) return 0;
     if (spec === metaNamespaceIndexFunc) return new PathBlock(this.#core, ['metadata', 'namespace']).handle;
     return typeof spec === 'string' ? new PathBlock(this.#core, parsePath(spec)).handle : 0;
   }
@@ -185,8 +201,8 @@ function setValues(map: IndexMap, slot: number, values: Values): void {
   else map.set(slot, values);
 }
 
-function setFromBytes<T extends object>(index: Index<T>, slot: number, version: Version): void {
-  const { owner, id } = version;
-  if (index.map.setFromBytes(slot, owner.handle, id, index.path as number, typeof index.spec !== 'string')) return;
-  setValues(index.map, slot, index.valuesOf(owner.objectOf(version) as T));
+function setFromBytes<T>(index: Index<T>, slot: number, objects: number, version: number, object: () => T): void {
+  const orEmpty = typeof index.spec !== 'string'; // the namespace: see #pathOf
+  if (index.map.setFromBytes(slot, objects, version, index.path, orEmpty)) return;
+  setValues(index.map, slot, index.valuesOf(object()));
 }

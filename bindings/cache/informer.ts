@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { CacheIndexer } from './cache-indexer.ts';
-import { LazyChange } from './change.ts';
+import { LazyChange, sameResourceVersion } from './change.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import type { Delta, Deltas } from './deltas.ts';
@@ -34,7 +34,7 @@ import {
   type SharedIndexInformerOptions,
 } from './informer-options.ts';
 import { intake } from './intake.ts';
-import { type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
+import { metaNamespaceKeyFunc } from './keys.ts';
 import { byteOptions, requireBytesFree } from './limits.ts';
 import type { ListWatch } from './list-watch.ts';
 import { ProcessorListener } from './listener.ts';
@@ -71,6 +71,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #detector: MutationDetector | undefined;
   /** What the store became, to all handlers. An update that changed nothing goes to those who take part in the resync. */
   readonly #distributor: DeltaHandler<T> = {
+    isIdle: () => this.#processor.isEmpty() && this.#detector === undefined,
     onAdd: (object, isInInitialList) => {
       this.#detector?.add(object);
       this.#processor.distribute({ type: 'add', object, isInInitialList, repeated: this.#repeats }, false);
@@ -78,7 +79,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     onUpdate: (old, object) => {
       if (object !== old) this.#detector?.add(object);
       const change = new LazyChange(old, object);
-      this.#processor.distribute({ type: 'update', old, object, change }, versionOf(old) === versionOf(object));
+      this.#processor.distribute({ type: 'update', old, object, change }, sameResourceVersion(old, object));
     },
     onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
   };
@@ -420,8 +421,4 @@ function listenerOf<T extends object>(registration: Registration): ProcessorList
 /** Whether a list has a key twice. */
 function hasRepeats(delta: Delta<object>): boolean {
   return delta.type === 'ReplacedAll' && new Set(delta.objects.map(metaNamespaceKeyFunc)).size < delta.objects.length;
-}
-
-function versionOf(object: object): string | undefined {
-  return (object as KubeObject).metadata?.resourceVersion;
 }

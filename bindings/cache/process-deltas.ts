@@ -13,6 +13,8 @@ export interface DeltaHandler<T> {
   onAdd(object: T, isInInitialList: boolean): void;
   onUpdate(old: T, now: T): void;
   onDelete(object: T | DeletedFinalStateUnknown<T>): void;
+  /** True while nobody listens: then nothing is made to be told. */
+  isIdle?(): boolean;
 }
 
 /** What deltas are applied to. `Indexer` is one. */
@@ -25,6 +27,8 @@ export interface DeltaStore<T> {
   delete(object: T | DeletedFinalStateUnknown<T>): void;
   replace(list: readonly T[], resourceVersion: string): void;
   bookmark(resourceVersion: string): void;
+  /** `get` and `update` in one, where the store has that. `untold`: nobody will see the object or what it gives. */
+  exchange?(object: T, untold: boolean): T | undefined;
   /** What a replace would do, where the store knows without asking for every key. */
   compare?(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] };
 }
@@ -48,8 +52,15 @@ export function processDelta<T extends object>(
     case 'Replaced':
     case 'Sync': {
       const { object } = delta;
-      const old = store.get(object);
-      store.update(object);
+      let old: T | undefined;
+      if (store.exchange !== undefined) {
+        const idle = handler.isIdle?.() ?? false;
+        old = store.exchange(object, idle);
+        if (idle) return;
+      } else {
+        old = store.get(object);
+        store.update(object);
+      }
       if (old === undefined) handler.onAdd(object, isInInitialList);
       else handler.onUpdate(old, object);
       return;

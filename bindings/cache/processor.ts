@@ -23,6 +23,10 @@ export class SharedProcessor<T extends object> {
     listener.stop();
   }
 
+  isEmpty(): boolean {
+    return this.#listeners.size === 0;
+  }
+
   listeners(): ProcessorListener<T>[] {
     return [...this.#listeners.keys()];
   }

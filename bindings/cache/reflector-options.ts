@@ -1,5 +1,6 @@
-/** What a reflector fills, and how it can be told to behave. */
+/** What a reflector fills, how it can be told to behave, and what it refuses to be told. */
 import type { Clock } from '../clock.ts';
+import { invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
 import type { BackoffOptions } from './backoff.ts';
 import type { Decoder } from './decoder.ts';
 import type { WatchErrorHandler } from './status.ts';
@@ -14,8 +15,11 @@ export interface ReflectorStore<T> {
   bookmark?(resourceVersion: string): void;
 }
 
-/** As in client-go since 1.35. A server that knows no streams costs one refused request a round; one that does not even refuse, half a minute once. */
-export const WATCH_LIST_BY_DEFAULT = true;
+/**
+ * client-go streams since 1.35. Here whoever asks for it does: a server that ignores what it was asked, as kube-apiserver before 1.27 and most servers made for tests do, costs
+ * half a minute without a cache.
+ */
+export const WATCH_LIST_BY_DEFAULT = false;
 
 export interface ReflectorOptions<T = object> {
   clock?: Clock;
@@ -32,8 +36,8 @@ export interface ReflectorOptions<T = object> {
    */
   watchErrorHandler?: WatchErrorHandler;
   /**
-   * Asks for the initial objects through a watch, which costs the server less than a list; where it does not serve that, they
-   * are listed. Default true.
+   * Asks for the initial objects through a watch, which costs the server less than a list (KEP-3157; kube-apiserver serves it by default since
+   * 1.32); where it says that it does not serve that, they are listed. Default false: they are listed.
    */
   watchList?: boolean;
   /** Objects a page of each list. 0, the default: 500, or no pages where the server can then answer from its memory. */
@@ -52,4 +56,21 @@ export interface ReflectorOptions<T = object> {
   parkWhenGone?: boolean;
   /** @internal What turns bytes into objects. Default: JSON.parse. */
   decoder?: Decoder<T>;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. The back-off checks its own. */
+export function requireReflectorOptions<T>(options: ReflectorOptions<T>): void {
+  const { resyncPeriod, watchErrorHandler, watchList, watchListPageSize, minWatchTimeout } = options;
+  if (resyncPeriod !== undefined && typeof resyncPeriod !== 'function')
+    requireNumber('options.resyncPeriod', resyncPeriod);
+  if (watchErrorHandler !== undefined) requireFunction('options.watchErrorHandler', watchErrorHandler);
+  if (watchListPageSize !== undefined) requireInteger('options.watchListPageSize', watchListPageSize, 0);
+  if (minWatchTimeout !== undefined && !Number.isFinite(minWatchTimeout))
+    throw invalid('options.minWatchTimeout', 'a finite number of milliseconds', minWatchTimeout);
+  const { maxInternalErrorRetryDuration, parkWhenGone } = options;
+  if (maxInternalErrorRetryDuration !== undefined)
+    requireNumber('options.maxInternalErrorRetryDuration', maxInternalErrorRetryDuration);
+  for (const [name, value] of Object.entries({ watchList, parkWhenGone })) {
+    if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${name}`, 'true or false', value);
+  }
 }

@@ -9,14 +9,19 @@
  * held back (versions are opaque here, and a restored server counts from behind): the store then shows what the server said last.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, requireFunction, requireNumber } from '../errors.ts';
+import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Backoff } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import type { Caller, ListWatch } from './list-watch.ts';
 import { type ListQuery, listPages } from './pager.ts';
 import { isBusy, isWorthReporting, VeryShortWatch } from './reflector-errors.ts';
-import { type ReflectorOptions, type ReflectorStore, WATCH_LIST_BY_DEFAULT } from './reflector-options.ts';
+import {
+  type ReflectorOptions,
+  type ReflectorStore,
+  requireReflectorOptions,
+  WATCH_LIST_BY_DEFAULT,
+} from './reflector-options.ts';
 import { isReset } from './rest.ts';
 import { ResyncTimer } from './resync-timer.ts';
 import { RetryWithDeadline } from './retry-with-deadline.ts';
@@ -102,11 +107,7 @@ export class Reflector<T extends object, I extends string = never> {
     options: ReflectorOptions<NoInfer<T>> = {},
   ) {
     const { clock = systemClock, random = Math.random, resyncPeriod = 0, watchErrorHandler } = options;
-    if (typeof resyncPeriod !== 'function') requireNumber('options.resyncPeriod', resyncPeriod);
-    for (const name of ['watchListPageSize', 'minWatchTimeout', 'maxInternalErrorRetryDuration'] as const) {
-      if (options[name] !== undefined) requireNumber(`options.${name}`, options[name]);
-    }
-    if (watchErrorHandler !== undefined) requireFunction('options.watchErrorHandler', watchErrorHandler);
+    requireReflectorOptions(options);
     this.#listWatch = listWatch;
     this.#store = store;
     this.#decoder = options.decoder ?? jsonDecoder(listWatch.expected);

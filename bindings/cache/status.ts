@@ -12,7 +12,7 @@ import type { TransportError } from './transport.ts';
  * - `expired`: the version asked for is no longer known to the server, or not yet (410, "too large resource version").
  * - `throttled`: 429; the server asks for patience.
  * - `network`: no answer, or not all of it ({@link TransportError}); also a watch that ended at once, as dead proxies end them.
- * - `decode`: bytes that are not what the protocol promises.
+ * - `decode`: bytes that are not what the protocol promises, or that the cache cannot take.
  * - `full`: the cache has no room for an object, by its option `maxBytes` or in its memory; it ends when objects go away.
  * - `server`: any other answer that reports a failure, and a stream of initial objects without an end.
  */
@@ -52,7 +52,7 @@ export interface ReflectorStatus {
    * holds was true then. Failures do not count as life.
    */
   lastSignOfLife: number | undefined;
-  /** How often everything was asked for again after it had been there once. */
+  /** How often everything was asked for again after it had been there once, in vain or not. */
   relists: number;
   /** How many watches were opened, streams of initial objects among them. */
   watches: number;
@@ -69,10 +69,9 @@ export function classOf(error: unknown): FailureClass {
     if (isExpired(error) || isTooLargeResourceVersion(error)) return 'expired';
     return isTooManyRequests(error) ? 'throttled' : 'server';
   }
-  if (!(error instanceof CapstanError)) return 'network';
-  if (error.code === 'DECODE') return 'decode';
+  if (!(error instanceof CapstanError) || error.code === 'TRANSPORT' || error.code === 'ABORTED') return 'network';
   if (error.code === 'CACHE_FULL' || error.code === 'OUT_OF_MEMORY') return 'full';
-  return error.code === 'TIMEOUT' ? 'server' : 'network';
+  return error.code === 'TIMEOUT' ? 'server' : 'decode';
 }
 
 /** Collects what {@link ReflectorStatus} counts. */

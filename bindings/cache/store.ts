@@ -205,7 +205,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @throws CapstanError INDEX_EXISTS for a name that is taken; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
-    this.#indices.add(more, () => this.#column.entries());
+    this.#indices.add(more, this.#column);
   }
 
   /** The indices as they were given. */
@@ -234,6 +234,27 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
+   * The same as `add`; gives the object that was there before.
+   *
+   * @param untold nobody will see either of them
+   * @internal
+   */
+  exchange(object: T, untold: boolean): T | undefined {
+    const version = this.#column.versionOf(object);
+    if (version === undefined) {
+      const old = this.get(object);
+      this.add(object);
+      return old;
+    }
+    const slot = (this.#column.versions as Versions).slot(version, false);
+    const old = untold ? undefined : this.#column.last(slot);
+    version.handed = !untold;
+    this.#putVersion(version, object, slot);
+    this.#resourceVersion = object;
+    return old;
+  }
+
+  /**
    * What a replace by these objects would do, for who has to tell: the object that each of them replaces, and those that it would
    * remove.
    *
@@ -245,12 +266,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       const slot = this.#slotOf(object);
       if (slot < 0) return undefined;
       kept[slot] = true;
-      return this.#column.at(slot);
+      const version = this.#column.versionOf(object);
+      // A list keeps nothing twice: what did not change is the stored version.
+      const same = version !== undefined && this.#column.versions?.at(slot) === version;
+      return same ? object : this.#column.last(slot);
     });
     const gone: DeletedFinalStateUnknown<T>[] = [];
     for (const slot of this.#column.slots()) {
       if (kept[slot] === undefined)
-        gone.push(new DeletedFinalStateUnknown(this.#column.keyAt(slot), this.#column.at(slot)));
+        gone.push(new DeletedFinalStateUnknown(this.#column.keyAt(slot), this.#column.last(slot)));
     }
     return { replaced, gone };
   }
@@ -313,10 +337,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#column.putObject(slot, key, object);
   }
 
-  #putVersion(version: Version, object: T): void {
+  #putVersion(version: Version, object: T, known = this.#slotOf(object)): void {
     const versions = this.#column.versions as Versions;
     const values = this.#indices.valuesOfVersion(object);
-    const known = versions.slot(version, false);
     const slot = known < 0 ? versions.slot(version, true) : known;
     if (slot < 0) throw this.#core.outOfMemory();
     try {

@@ -79,6 +79,10 @@ export interface FetchTransportOptions {
  *
  * A connection that died without a word is found by its silence alone: see `idleTimeout` of {@link ListWatchOptions}.
  *
+ * Requests ask for `identity`; pages may not, and browsers ask for gzip. Chromium reads the first gzip member of a body and drops the rest in silence, and
+ * kube-apiserver (from 1.37) ends one at each flush of a watch: events then come late, when the watch is opened again. Put a proxy between that asks
+ * for `identity`. Deno hands out compressed bytes as they are, which is a DECODE error here; Node, Bun and workerd read all members.
+ *
  * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`
  * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL
  * @example

@@ -171,7 +171,7 @@ describe('a version', () => {
       return version.changes;
     };
     const metadata = base.metadata;
-    expect(changes({ ...base, metadata: { ...metadata, resourceVersion: '2' } })).toBe(0);
+    expect(changes({ ...base, metadata: { ...metadata, resourceVersion: '2' } })).toBe(128);
     expect(changes({ ...base, spec: 2 })).toBe(8);
     expect(changes({ ...base, status: [1] })).toBe(16);
     expect(changes({ ...base, metadata: { ...metadata, generation: 2 } })).toBe(32 | 1);

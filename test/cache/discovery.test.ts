@@ -96,6 +96,7 @@ describe('that a resource is gone', () => {
     expect((await ask(bare, page404))[0]).toBe(false);
     expect((await ask(bare, page404, () => answer(200, '<html>')))[0]).toBe(false);
     expect((await ask(bare, page404, json({})))[0]).toBe(false);
+    expect((await ask(bare, page404, json({ kind: 'Other', groups: [] })))[0]).toBe(false);
     expect((await ask(bare, () => answer(500, 'oh')))[0]).toBe(false);
     expect((await ask(bare, () => answer(200, '{}')))[0]).toBe(false);
   });

@@ -18,7 +18,7 @@ afterEach(({ task }) => {
   if (task.result?.state === 'fail') console.log('reported meanwhile:', reported);
 });
 
-type Run = Pick<RigOptions, 'watchList' | 'overFetch'>;
+type Run = Pick<RigOptions, 'watchList' | 'overFetch' | 'decodedBehind'>;
 
 async function play({ options, early, play, ...expected }: FaultCase, run: Run): Promise<void> {
   const rig = await Rig.make({ ...options, ...run, seed });
@@ -31,6 +31,8 @@ const RUNS: readonly (readonly [string, Run])[] = [
   ['after a list', { watchList: false }],
   ['after a stream of initial objects', { watchList: true }],
   ['over fetch', { watchList: true, overFetch: true }],
+  ['with decoded objects', { watchList: true, decodedBehind: 'real' }],
+  ['with a DeltaFIFO', { watchList: false, decodedBehind: 'delta' }],
 ];
 
 describe.each(RUNS)('%s', (_, run) => {

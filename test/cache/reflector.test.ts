@@ -16,7 +16,7 @@ afterEach(() => {
   setErrorHandler(previous);
 });
 
-function setUp(options: { random?: () => number } = {}) {
+function setUp(options: { random?: () => number; watchList?: boolean } = {}) {
   const clock = new FakeClock();
   const server = new LiveServer();
   const store = new Indexer<ConfigMap>();
@@ -24,6 +24,7 @@ function setUp(options: { random?: () => number } = {}) {
   const reflector = new Reflector(new ListWatch(server, ConfigMaps), store, {
     clock,
     random: options.random ?? (() => 0),
+    watchList: options.watchList,
     watchErrorHandler: (error) => errors.push(error),
   });
   const stop = new AbortController();
@@ -174,6 +175,7 @@ describe('a reflector', () => {
 
   test('stops at once in whatever it is doing, and leaves no timer behind', async () => {
     const busy = () => answer(429, statusBody(429, 'TooManyRequests'), { 'retry-after': '3600' });
+    let watchList = false;
     const phases: [string, LiveServer['intercept']][] = [
       ['a list without answer', () => new Promise(() => undefined)],
       ['a wait for Retry-After', busy],
@@ -182,8 +184,9 @@ describe('a reflector', () => {
       ['a watch without answer', (_, n) => (n > 1 ? new Promise(() => undefined) : undefined)],
       ['a quiet watch', undefined],
     ];
-    for (const [phase, intercept] of phases) {
-      const { clock, server, stop, start } = setUp();
+    for (const [phase, intercept] of phases.flatMap((one) => [one, one])) {
+      watchList = !watchList;
+      const { clock, server, stop, start } = setUp({ watchList });
       server.intercept = intercept;
       const running = start();
       await clock.run(100);

@@ -2,7 +2,7 @@
 import { list, listItems, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { eachPage, type ListQuery, listPages } from '../../bindings/cache/pager.ts';
-import { configMap, listBody, Replies, type Reply, status } from './answers.ts';
+import { configMap, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
 
 const expired = new StatusError(410, { kind: 'Status', code: 410, reason: 'Expired' }, 'list');
@@ -153,6 +153,19 @@ describe('lists without a cache', () => {
       break;
     }
     expect([names, server.asked()]).toEqual([['a'], ['list  limit 500']]);
+  });
+
+  test('that are left give up the page that is still on its way', async () => {
+    let aborted = false;
+    const never: Reply = ({ signal }) => {
+      signal?.addEventListener('abort', () => {
+        aborted = true;
+      });
+      return stream([], 'hold', signal);
+    };
+    const server = new Replies(() => answer(200, listBody('7', [configMap('a', '1')], 'more')), never);
+    for await (const _ of listItems(server, ConfigMaps)) break;
+    expect([aborted, server.requests.length]).toEqual([true, 2]);
   });
 
   test('end with the error of the server, and with ABORTED when their signal fires', async () => {

@@ -69,6 +69,7 @@ function randomFault(random: Random): Fault {
 interface Kind {
   name: string;
   watchList: boolean;
+  queue?: 'delta';
   view?: View;
   labelSelector?: string;
 }
@@ -76,6 +77,7 @@ interface Kind {
 const KINDS: Kind[] = [
   { name: 'streamed lists', watchList: true },
   { name: 'lists and watches', watchList: false },
+  { name: 'the queue "delta"', watchList: true, queue: 'delta' },
   { name: 'metadata alone', watchList: false, view: { metadataOnly: true } },
   {
     name: 'a selector',
@@ -127,7 +129,7 @@ async function start(random: Random) {
   return { clock, server, write, everything };
 }
 
-describe.each(KINDS)('an informer with $name', ({ watchList, view = {}, labelSelector }) => {
+describe.each(KINDS)('an informer with $name', ({ watchList, queue, view = {}, labelSelector }) => {
   it.each([0, 1, 2])('keeps every rule under random faults, run %i', async (run) => {
     const random = new Random(seed + run);
     const { clock, server, write, everything } = await start(random);
@@ -135,7 +137,7 @@ describe.each(KINDS)('an informer with $name', ({ watchList, view = {}, labelSel
     const transport = new RecordingTransport(cutting, view);
     const metadataOnly = view.metadataOnly === true;
     const listWatch = new ListWatch(transport, ConfigMaps, { namespace: 'default', labelSelector, metadataOnly });
-    const options = { clock, watchList, resyncPeriod: 7000, random: () => random.next() };
+    const options = { clock, watchList, queue, resyncPeriod: 7000, random: () => random.next() };
     const informer = new SharedIndexInformer(listWatch, options);
     const handlers: RecordingHandler[] = [];
     const add = (name: string, options: { late?: boolean; resync?: boolean }): void => {
@@ -177,7 +179,7 @@ describe.each(KINDS)('an informer with $name', ({ watchList, view = {}, labelSel
         .getIndexer()
         .list()
         .map((object) => stateOf(object, view)),
-      order: 'total' as const,
+      order: queue === 'delta' ? ('per key' as const) : ('total' as const),
     };
     await informer.stop();
     await running;

@@ -13,6 +13,7 @@ import {
   MEMORY_PEERS,
   PAUSES_PEERS,
 } from '../../bench/cache-peers.ts';
+import { FAULT_SCRIPTS, FaultyServer } from '../../bench/fault-scripts.ts';
 import type { Figure } from '../../bench/figures.ts';
 import { informerGoals } from '../../bench/informers.ts';
 import { pod } from '../../bench/peers/pods.mjs';
@@ -78,6 +79,27 @@ describe('verdicts', () => {
       expect.stringMatching(/informer: .*client-node's: 0\.400, goal 0\.400: met$/),
       expect.stringMatching(/informer-spec: .*client-node's: 0\.833, goal 0\.667: MISSED$/),
     ]);
+  });
+});
+
+describe('a server of faults', () => {
+  const named = (name: string) =>
+    FAULT_SCRIPTS.find((script) => script.name === name) as (typeof FAULT_SCRIPTS)[number];
+
+  it('plays its script once, and is well then', async () => {
+    const server = await FaultyServer.start(named('lists: 500 twice'));
+    const list = async (): Promise<number> => (await fetch(`${server.url}/api/v1/pods`)).status;
+    expect([await list(), await list(), await list(), await list()]).toEqual([500, 500, 200, 200]);
+    expect([server.lists, server.watches]).toEqual([4, 0]);
+    server.stop();
+  });
+
+  it('counts what our informer asks for until it has come through', LIMIT, async () => {
+    const server = await FaultyServer.start(named('watches: 429, Retry-After 1, three times'));
+    const figure = await load<Figure>('capstan-informer.ts', server.url, 1);
+    expect(figure).toMatchObject({ peer: 'capstan', work: 'informer', n: 1 });
+    expect([server.lists, server.watches]).toEqual([1, 4]);
+    server.stop();
   });
 });
 

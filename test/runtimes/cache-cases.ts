@@ -4,7 +4,7 @@
  */
 import { fetchTransport, TransportError } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CaseServer, until, Watched } from './cache-cluster.ts';
+import { CaseServer, until, Watched, type WatchedOptions } from './cache-cluster.ts';
 import { TITLE } from './cache-title.ts';
 import type { ServerOptions } from './cluster-protocol.ts';
 import type { ClusterClaims } from './report.ts';
@@ -12,11 +12,11 @@ import type { ClusterClaims } from './report.ts';
 export function informerCases(claims: ClusterClaims): void {
   const open: Watched[] = [];
 
-  async function begin(options: ServerOptions & { idleTimeout?: number; names?: string[] } = {}): Promise<Watched> {
-    const { idleTimeout, names = [], ...serverOptions } = options;
-    const server = await CaseServer.start(claims, serverOptions);
+  async function begin(options: ServerOptions & WatchedOptions & { names?: string[] } = {}): Promise<Watched> {
+    const { names = [], bookmarkInterval, compressed, ...watchedOptions } = options;
+    const server = await CaseServer.start(claims, { bookmarkInterval, compressed });
     for (const name of names) await server.create(name);
-    const watched = new Watched(server, idleTimeout === undefined ? {} : { idleTimeout });
+    const watched = new Watched(server, watchedOptions);
     open.push(watched);
     return watched;
   }
@@ -216,6 +216,43 @@ export function informerCases(claims: ClusterClaims): void {
       expect(server.count('list')).toBe(1);
       expect(errors).toEqual([]);
       await watched.equal();
+    });
+
+    test('the first objects as a stream: then events on the same connection, and it resumes as any watch does', async () => {
+      const watched = await (await begin({ names: ['a', 'b'], watchList: true })).synced();
+      const { server, told } = watched;
+      expect(told).toEqual(['initial a', 'initial b']);
+      await server.create('c');
+      await until('an event', () => told.includes('add c'));
+      expect(server.requests).toEqual(['list']);
+      await watched.drop();
+      await server.update('a', { n: '1' });
+      await until('an event', () => told.includes('update a'));
+      expect(server.requests).toEqual(['list', 'watch']);
+      await watched.equal();
+    });
+
+    test('a stream of first objects that is cut begins anew, and nobody is told of an object twice', async () => {
+      const names = ['a', 'b', 'c'];
+      const server = await CaseServer.start(claims);
+      for (const name of names) await server.create(name);
+      for (const afterBytes of [0, 1, 100, 400, 600]) {
+        await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'drop', afterBytes } });
+      }
+      const watched = new Watched(server, { watchList: true });
+      open.push(watched);
+      await watched.synced();
+      expect(watched.told).toEqual(names.map((name) => `initial ${name}`));
+      await watched.equal();
+    });
+
+    test('a stream of first objects in many gzip members, whatever fetch makes of it, ends in a cache that is whole', async () => {
+      const watched = await begin({ names: ['a', 'b', 'c'], watchList: true, compressed: true, idleTimeout: 20_000 });
+      await watched.synced();
+      await watched.server.create('d');
+      await until('an event', () => watched.told.includes('add d'));
+      await watched.equal();
+      expect(watched.told).toEqual(['initial a', 'initial b', 'initial c', 'add d']);
     });
 
     // Story: kube-apiserver compresses watches from 1.37 on, a gzip member for each flush, and pages cannot ask it not to.

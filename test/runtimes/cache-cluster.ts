@@ -133,22 +133,31 @@ export class CaseServer {
 
 const nameAndVersion = ({ metadata }: ConfigMap): string => `${metadata.name} ${metadata.resourceVersion}`;
 
+export interface WatchedOptions {
+  readonly idleTimeout?: number;
+  /** The first objects come as a stream. */
+  readonly watchList?: boolean;
+}
+
 /** An informer that runs, and what its handler was told. */
 export class Watched {
   readonly server: CaseServer;
   readonly informer: SharedIndexInformer<ConfigMap, 'byColour'>;
   /** `add a`, `update a`, `delete a`, `tombstone a`. */
   readonly told: string[] = [];
-  /** What made it list again. */
+  /** What made it list again; lost connections that it resumed are left out. */
   readonly errors: unknown[] = [];
   readonly #running: Promise<void>;
 
-  constructor(server: CaseServer, options: { idleTimeout?: number } = {}) {
+  constructor(server: CaseServer, { watchList = false, ...options }: WatchedOptions = {}) {
     this.server = server;
     const listWatch = new ListWatch(server.transport(), ConfigMaps, { namespace: 'default', ...options });
     this.informer = new SharedIndexInformer(listWatch, {
       clock: fastClock,
-      watchErrorHandler: (error) => void this.errors.push(error),
+      watchList,
+      watchErrorHandler: (error, { next }) => {
+        if (next !== 'rewatch' && next !== 'repeat') this.errors.push(error);
+      },
     });
     const handler: ResourceEventHandler<ConfigMap> = {
       onAdd: ({ metadata }, initial) => void this.told.push(`${initial ? 'initial' : 'add'} ${metadata.name}`),

@@ -116,6 +116,7 @@ const config :Workerd.Config = (
     modules = [
       (name = "worker.js", esModule = embed "worker.js"),
       (name = "core.wasm", wasm = embed "node_modules/capstan/dist/core.wasm"),
+      (name = "cache.wasm", wasm = embed "node_modules/capstan/dist/cache.wasm"),
     ],
     bindings = [(name = "CLAIMS", json = ${JSON.stringify(claims)})],
   )),

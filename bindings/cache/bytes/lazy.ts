@@ -15,37 +15,48 @@ function given(object: object): object {
 }
 const Given = given as unknown as new (object: object) => object;
 
-/** Puts private fields onto a plain object. */
-class Laziness extends Given {
-  readonly #version: Version;
+/** What an object is decoded from. One private field leads to it: each more would make the object larger. */
+class Source {
+  readonly version: Version;
   /** Where the spans of this object's members begin among those of the version: 0 for the root. */
-  readonly #first: number;
-  /** By member; values of JSON are never undefined. */
-  readonly #values: unknown[];
+  readonly first: number;
+  /** By member; values of JSON are never undefined. Most objects are dropped before a member is read. */
+  #values: unknown[] | undefined;
 
-  constructor(object: object, version: Version, first: number, count: number) {
+  constructor(version: Version, first: number) {
+    this.version = version;
+    this.first = first;
+  }
+
+  value(index: number): unknown {
+    this.#values ??= [];
+    const known = this.#values[index];
+    if (known !== undefined) return known;
+    const value = decode(this.version, this.first, index);
+    this.#values[index] = value;
+    return value;
+  }
+}
+
+/** Puts a private field onto a plain object. */
+class Laziness extends Given {
+  readonly #source: Source;
+
+  constructor(object: object, source: Source) {
     super(object);
-    this.#version = version;
-    this.#first = first;
-    this.#values = new Array(count);
+    this.#source = source;
   }
 
   static versionOf(object: object): Version | undefined {
-    return #version in object && object.#first === 0 ? object.#version : undefined;
+    return #source in object && object.#source.first === 0 ? object.#source.version : undefined;
   }
 
   /** `undefined` for an object that is none of ours. */
   static member(object: object, index: number): unknown {
     // Where the accessor was inherited, it is the object that owns it which knows the value.
     let owner: object | null = object;
-    while (owner !== null && !(#version in owner)) owner = Object.getPrototypeOf(owner);
-    if (owner === null) return undefined;
-    const values = owner.#values;
-    const known = values[index];
-    if (known !== undefined) return known;
-    const value = decode(owner.#version, owner.#first, index);
-    values[index] = value;
-    return value;
+    while (owner !== null && !(#source in owner)) owner = Object.getPrototypeOf(owner);
+    return owner === null ? undefined : owner.#source.value(index);
   }
 }
 
@@ -97,7 +108,7 @@ const denoInspector = {
 
 function makeObject(version: Version, names: readonly string[], first: number): object {
   const object: Record<string, unknown> = {};
-  new Laziness(object, version, first, names.length);
+  new Laziness(object, new Source(version, first));
   const { constants } = version.shape;
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;

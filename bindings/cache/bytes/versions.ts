@@ -65,9 +65,16 @@ export class Versions {
   objectOf(version: Version): object {
     const known = version.object?.deref();
     if (known !== undefined) return known;
+    version.handed = true;
     const object = lazyObject(version);
     version.object = new WeakRef(object);
     return object;
+  }
+
+  /** The same for the last time: the version is about to be replaced. No weak reference is made, which collections would have to mind. */
+  lastObjectOf(version: Version): object {
+    version.handed = true;
+    return version.object?.deref() ?? lazyObject(version);
   }
 
   /** The slot of a version's key, or a negative number; with `intern` it gets one. */
@@ -76,7 +83,12 @@ export class Versions {
   }
 
   has(slot: number): boolean {
-    return this.core.x.objectOf(this.handle, slot) >= 0;
+    return this.numberAt(slot) >= 0;
+  }
+
+  /** The core's number of a slot's version, or a negative number. */
+  numberAt(slot: number): number {
+    return this.core.x.objectOf(this.handle, slot);
   }
 
   /** The numbers of the versions of all slots below `end`, each with a reference more until `letGo`. */
@@ -124,9 +136,10 @@ export class Versions {
     }
     if (version.staged >= 0) this.#unstage(version);
     if (old < 0) return;
-    if (old !== version.id) {
-      version.replaced = this.#versions[old]?.serial ?? 0;
-      version.changes = version.replaced === 0 ? 0 : x.objectChanges(this.handle, old, version.id);
+    const before = this.#versions[old];
+    if (before?.handed && old !== version.id) {
+      version.replaced = before.serial;
+      version.changes = x.objectChanges(this.handle, old, version.id);
     }
     this.#release(old);
   }
@@ -224,7 +237,8 @@ export class Versions {
       const at = x.objectAt(this.handle, id);
       const words = this.core.words();
       if (words[(at >>> 2) + 2] === 1) {
-        this.#copyOut(version, at, version.shape.jsonOffset + (words[at >>> 2] as number));
+        if (version.handed) this.#copyOut(version, at, version.shape.jsonOffset + (words[at >>> 2] as number));
+        version.id = -1;
         this.#versions[id] = undefined;
       }
     }
@@ -246,7 +260,6 @@ export class Versions {
       this.#slabUsed = (this.#slabUsed + length + 7) & ~7;
     }
     version.slab.bytes.set(bytes, version.at);
-    version.id = -1;
   }
 }
 

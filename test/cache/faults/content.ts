@@ -98,6 +98,7 @@ export const content: FaultCase[] = [
   },
   {
     name: 'events without a version are applied, and nothing is missed when the watch ends',
+    asked: 1,
     unversioned: true,
     async play(rig) {
       rig.repeats = true;
@@ -105,7 +106,10 @@ export const content: FaultCase[] = [
       await rig.cut();
       await rig.churn(5);
       await rig.caughtUp();
+      // From no version a watch would begin with what is there, and say nothing of what is not.
+      rig.inject({ verb: 'watch', do: 'refuse', times: 2 });
       await rig.cut();
+      await rig.delete(UNSEEN);
       await rig.churn(5);
       await rig.caughtUp();
     },
@@ -129,6 +133,19 @@ export const content: FaultCase[] = [
     async play(rig) {
       rig.inject({ verb: 'watch', do: 'omit', what: 'initial-events-end' });
       await rig.run();
+    },
+  },
+  {
+    name: 'a bookmark among the initial objects is not their end',
+    only: 'stream',
+    early: true,
+    asked: 1,
+    async play(rig) {
+      const metadata = { resourceVersion: '3' };
+      const bookmark = frame('BOOKMARK', { apiVersion: 'example.com/v1', kind: 'Widget', metadata });
+      rig.inject({ verb: 'watch', do: 'insert', bytes: bookmark, afterEvents: 2, times: 1 });
+      await rig.run();
+      if (rig.recorder.later > 0) throw new Error('the initial list was taken for complete too early');
     },
   },
   {

@@ -53,6 +53,8 @@ export interface RigOptions {
   listWatch?: ListWatchOptions;
   /** The informer asks through the host's fetch. */
   overFetch?: boolean;
+  /** The informer keeps decoded objects, behind this queue. */
+  decodedBehind?: 'real' | 'delta';
 }
 
 /** What a fault is to end with, beside what all end with. */
@@ -118,6 +120,9 @@ export class Rig {
       clock,
       random: () => 0.5,
       watchList: options.watchList,
+      ...(options.decodedBehind === undefined
+        ? {}
+        : { queue: options.decodedBehind, transform: (object: Widget) => object }),
       watchErrorHandler: (error, failure) => void this.failures.push({ ...failure, error }),
     });
     this.informer.addEventHandler(this.recorder.handler);
@@ -384,12 +389,15 @@ export class Recorder {
   readonly told = new Map<string, string[]>();
   /** The names of what was told as deleted without its last state. */
   readonly tombstones: string[] = [];
+  /** How often an object was told as added since the initial list. */
+  later = 0;
   /** The state of each object that is there. */
   readonly #present = new Map<string, string>();
   readonly #wrong: string[] = [];
 
   readonly handler = {
-    onAdd: (object: Widget): void => {
+    onAdd: (object: Widget, isInInitialList: boolean): void => {
+      if (!isInInitialList) this.later++;
       if (this.#present.has(object.metadata.name)) this.#wrong.push(`added twice: ${object.metadata.name}`);
       this.#tell(object);
     },

@@ -211,6 +211,7 @@ export const FAULTS: readonly Row[] = [
       'Nothing of the stream reaches the cache. It is begun again, or given up for a list where the server does not know it.',
     tests: [
       'initial objects whose end bookmark never comes are listed instead',
+      'a bookmark among the initial objects is not their end',
       'a stream of initial objects that ends before its bookmark is begun again, and nothing of it is applied',
       'a server that does not know streams of initial objects is asked for a list',
     ],

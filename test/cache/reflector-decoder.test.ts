@@ -1,0 +1,95 @@
+/** The decoder under a reflector: its readers hold memory that nobody else gives back, so each is closed, whatever happens. */
+
+import { expect, test } from 'vitest';
+import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
+import { CapstanError } from '../../bindings/errors.ts';
+import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import { answer, type ConfigMap } from './live-server.ts';
+import { reflect } from './reflecting.ts';
+
+/** JSON, and how many of its readers were made and closed. `refuse` makes every push of frames fail. */
+function counting(refuse?: Error) {
+  const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
+  const open = new Set<object>();
+  const made: string[] = [];
+  const counted = <R extends { close(): void }>(what: string, reader: R): R => {
+    const close = reader.close.bind(reader);
+    made.push(what);
+    open.add(reader);
+    reader.close = () => {
+      open.delete(reader);
+      close();
+    };
+    return reader;
+  };
+  const decoder: Decoder<ConfigMap> = {
+    page: () => counted('page', json.page()),
+    frames() {
+      const reader = counted('frames', json.frames());
+      if (refuse !== undefined) {
+        reader.push = () => {
+          throw refuse;
+        };
+      }
+      return reader;
+    },
+  };
+  return { decoder, open, made };
+}
+
+const lists: Reply = () => answer(200, listBody('5', [configMap('a', '1')]));
+const holds: Reply = ({ signal }) => stream([], 'hold', signal);
+
+test.each<[string, Reply[], string[]]>([
+  ['a list and a watch', [() => answer(422, JSON.stringify(status(422, 'Invalid'))), lists, holds], ['page', 'frames']],
+  ['a stream that goes on as the watch', [({ signal }) => stream([bookmark('5', 'true')], 'hold', signal)], ['frames']],
+  [
+    'a stream without an end, an ERROR, garbage, a cut list',
+    [
+      () => stream([event('ADDED', configMap('a', '1'))], 'close'),
+      () => stream(['<html>'], 'hold'),
+      () => stream(['{"items":['], 'reset'),
+      () => stream([event('ERROR', status(410, 'Expired'))], 'hold'),
+      () => stream([bookmark('5', 'true'), event('ERROR', status(410, 'Expired'))], 'close'),
+      holds,
+    ],
+    ['frames', 'frames', 'page', 'frames', 'frames', 'frames'],
+  ],
+])('closes each reader: %s', async (_, replies, readers) => {
+  const { decoder, open, made } = counting();
+  const { clock, stop } = await reflect(new Replies(...replies), { decoder });
+  await clock.run(10_000);
+  expect([made, open.size <= 1]).toEqual([readers, true]);
+  await stop();
+  expect(open.size).toBe(0);
+});
+
+test('what a decoder refuses for reasons of its own is told as decode, and asked for again with back-off', async () => {
+  const full = new CapstanError('OUT_OF_MEMORY', 'the cache is full');
+  const { decoder, open } = counting(full);
+  const lively: Reply = ({ signal }) => stream([bookmark('6')], 'hold', signal);
+  const server = new Replies(lists, lively, lists, lively);
+  const { clock, failures, stop } = await reflect(server, { decoder, watchList: false });
+  expect(failures).toMatchObject([{ class: 'decode', next: 'relist', afterMs: 800, error: full }]);
+  await clock.run(800);
+  expect(failures.length).toBe(2);
+  await stop();
+  expect(open.size).toBe(0);
+});
+
+test('options that are none are refused', async () => {
+  const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+  const wrong = [
+    { backoff: { initialMs: 0 } },
+    { backoff: { factor: Number.NaN } },
+    { backoff: { capMs: Number.POSITIVE_INFINITY } },
+    { watchListPageSize: -1 },
+    { minWatchTimeout: Number.POSITIVE_INFINITY },
+    { resyncPeriod: Number.NaN },
+    { maxInternalErrorRetryDuration: 'x' as never },
+    { watchErrorHandler: 'x' as never },
+    { watchList: 'x' as never },
+    { parkWhenGone: 1 as never },
+  ];
+  for (const options of wrong) await expect(reflect(new Replies(lists), options)).rejects.toEqual(invalid);
+});
