@@ -128,8 +128,12 @@ describe.each([
     // With o1 small there is room.
     expect(keys(all)).toHaveLength(10);
     all.server.put('huge', filled(20 * KB));
+    for (const name of ['o6', 'o7', 'o8', 'o9']) all.server.put(name, filled(5 * KB - 200, 'w'));
     await later(all.clock);
     expect(keys(all)).not.toContain('huge');
+    // What a list brought before it had no room is gone too.
+    expect(all.informer.status()).toMatchObject({ state: 'waiting' });
+    expect(all.informer.status().bytes.live).toBeLessThan(50 * KB);
     expect(all.informer.status()).toMatchObject({ lastFailure: { class: 'full' }, objects: 10 });
     expect(all.informer.status().failures.full).toBeGreaterThan(2);
     const before = told.length;

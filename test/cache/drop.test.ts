@@ -166,6 +166,28 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
   });
 });
 
+test('an object of which there is room for the metadata alone has apiVersion, kind and metadata, less what is dropped', () => {
+  const random = new Random(seed);
+  const documents = new Documents(random);
+  let cut = 0;
+  for (let i = 0; i < 1000; i++) {
+    const path = random.chance(0.5) ? ['metadata', 'labels', 'a'] : ['kind'];
+    const options = { drop: [pathOf(path)], maxBytes: 1, whenFull: 'metadata' } as const;
+    const text = documents.object(2 + random.int(8));
+    const parsed = JSON.parse(text) as Record<string, unknown>;
+    for (const each of [path, ['metadata', 'managedFields']]) without(parsed, each);
+    const object = framed(onBytes(options), event(text));
+    if (versionOf(object) === undefined) {
+      expectSameAsParsed(object, parsed); // decoded whole: it counts for nothing
+      continue;
+    }
+    for (const name of Object.keys(parsed)) if (!['apiVersion', 'kind', 'metadata'].includes(name)) delete parsed[name];
+    expectSameAsParsed(object, parsed);
+    cut++;
+  }
+  expect(cut).toBeGreaterThan(100);
+});
+
 test('an object stays bytes without what is dropped, which takes no memory', () => {
   const versions = new Versions(core, core.x.keysNew(), expected);
   const decoder = new ByteDecoder<KubeObject>(core, versions, expected, { drop: ['spec'] });

@@ -23,6 +23,8 @@ export class Budget {
   readonly #what: string;
   /** What the list that is being collected has brought. */
   #listed = 0;
+  /** An object had no room, and the list or watch ended with it. */
+  refused = false;
   /** The mark has been told, and the cache has not been below it since. */
   #told = false;
 
@@ -42,6 +44,7 @@ export class Budget {
   /** A list begins. */
   begin(): void {
     this.#listed = 0;
+    this.refused = false;
   }
 
   /**
@@ -62,6 +65,7 @@ export class Budget {
     versions.discard(version);
     this.#tell(bytes);
     if (this.#options.whenFull !== 'metadata') {
+      this.refused = true;
       const full = `the cache of ${this.#what} has no room for an object: with it, ${bytes} bytes`;
       throw new CapstanError('CACHE_FULL', `${full} where maxBytes is ${this.#max}`);
     }

@@ -90,6 +90,8 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
   gather(on: boolean): void {
     this.versions.gather(on);
+    // What came before the object that had no room would lie there until everything is asked for again.
+    if (!on && this.#budget?.refused) this.versions.settle();
     this.#budget?.begin();
   }
 
