@@ -22,7 +22,7 @@ export { arenaCheck } from "./arena-check";
 export { pathNew, pathFree, pathValues, pathList } from "./path";
 export { indexByPath, objectIndex } from "./path-index";
 export { jsonDepth } from "./json";
-export { scanKeepManaged } from "./scan";
+export { scanHint, scanKeepManaged } from "./scan";
 export { trimScanned } from "./trim";
 export { shapeAt } from "./shapes";
 export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";

@@ -10,7 +10,7 @@
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { FALLBACK, sameName } from "./path";
 import { NO_MEMORY } from "./record";
-import { isRegular, objectEnd, objectStart, scanObject } from "./scan";
+import { isRegular, objectEnd, objectStart, scanLimit, scanObject } from "./scan";
 import { skipAny, skipPlainText, skipSpaces } from "./skip";
 
 const GOES: u32 = 0;
@@ -117,6 +117,7 @@ export function trimScanned(tree: usize): i32 {
   if (end == 0) return FALLBACK;
   if (read == start) return 0;
   cut(end, end);
+  scanLimit(write);
   scanObject(copy, 0);
   return isRegular() ? 1 : FALLBACK;
 }

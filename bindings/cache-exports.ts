@@ -30,6 +30,8 @@ export interface CacheExports extends BaseExports {
   /** How deep JSON may nest. */
   jsonDepth(levels: number): void;
   scanKeepManaged(keep: boolean): void;
+  /** Of which store the objects are that are scanned. */
+  scanHint(objects: number, keys: number): void;
   /** Cuts members out of what was scanned last (assembly/trim.ts): 0 nothing, 1 some; FALLBACK; NO_MEMORY. */
   trimScanned(tree: number): number;
   shapeAt(shape: number): number;
@@ -140,6 +142,7 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     keysTextWide: guard(e.keysTextWide),
     jsonDepth: guard(e.jsonDepth),
     scanKeepManaged: guard(e.scanKeepManaged),
+    scanHint: guard(e.scanHint),
     trimScanned: guard(e.trimScanned),
     shapeAt: guard(e.shapeAt),
     streamNew: guard(e.streamNew),

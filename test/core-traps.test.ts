@@ -58,6 +58,7 @@ const UNREACHED: Record<string, string> = {
   arenaCheck: 'for tests: an arena is called by the core itself',
   jsonDepth: 'of the cache of bytes',
   scanKeepManaged: 'of the cache of bytes',
+  scanHint: 'of the cache of bytes',
   shapeAt: 'of the cache of bytes',
   streamNew: 'of the cache of bytes',
   streamFree: 'of the cache of bytes',

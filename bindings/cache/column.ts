@@ -88,8 +88,9 @@ export class Column<T extends object> {
     if (slot >= this.end) this.end = slot + 1;
   }
 
-  putVersion(slot: number, version: Version): void {
-    this.versions?.put(slot, version);
+  /** @param changes against the version that is there */
+  putVersion(slot: number, version: Version, changes: number): void {
+    this.versions?.put(slot, version, changes);
     if (this.objects[slot] !== undefined) {
       this.objects[slot] = undefined;
       this.keys[slot] = undefined;

@@ -13,6 +13,12 @@ import { parsePath, pathIndexFunc } from './json-path.ts';
 import type { KubeObject } from './keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
 
+/** Bits of assembly/objects.ts. */
+const SPEC = 8;
+const STATUS = 16;
+const METADATA = 32;
+export const ANY = -1;
+
 /** The values of an object under an index. One, as nearly all have, stands without an array. */
 export type Values = string | readonly string[];
 
@@ -51,6 +57,8 @@ export interface Index<T> {
   readonly map: IndexMap;
   /** In the core's memory; 0: the values are read from decoded objects. */
   readonly path: number;
+  /** Bits of changes without which the values stay what they are. */
+  readonly dependsOn: number;
 }
 
 export class Indices<T extends object> {
@@ -75,11 +83,17 @@ export class Indices<T extends object> {
     return all;
   }
 
-  /** The same for an object whose version has its bytes in the core: what a path says is left to `set`. */
-  valuesOfVersion(object: T): (Values | typeof fromBytes)[] {
-    const all: (Values | typeof fromBytes)[] = [];
+  /**
+   * The same for an object whose version has its bytes in the core: what a path says is left to `set`, and where that part of the object
+   * did not change, nothing is to be done.
+   *
+   * @param changes against the version that is there (assembly/objects.ts); all bits where there is none
+   */
+  valuesOfVersion(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
+    const all: (Values | typeof fromBytes | undefined)[] = [];
     for (const index of this.each) {
-      all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
+      if ((changes & index.dependsOn) === 0) all.push(undefined);
+      else all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
     }
     return all;
   }
@@ -140,7 +154,8 @@ export class Indices<T extends object> {
       return { name, spec, valuesOf, path, values };
     });
     for (const { name, spec, valuesOf, path, values } of added) {
-      const index: Index<T> = { spec, valuesOf, map: new IndexMap(this.#core, this.#inWasm), path };
+      const map = new IndexMap(this.#core, this.#inWasm);
+      const index: Index<T> = { spec, valuesOf, map, path, dependsOn: partOf(spec) };
       for (const [slot, of] of values) {
         if (of !== fromBytes) setValues(index.map, slot, of);
         else {
@@ -194,6 +209,18 @@ export class Indices<T extends object> {
       }
     };
   }
+}
+
+/** The bits of the part that an index looks at, where it names one: `spec`, `status`, or what `metadata` means in a change. */
+function partOf(spec: unknown): number {
+  if (spec === metaNamespaceIndexFunc) return METADATA;
+  if (typeof spec !== 'string') return ANY;
+  const [part, name] = parsePath(spec);
+  if (part === 'spec') return SPEC;
+  if (part === 'status') return STATUS;
+  if (part === 'metadata' && name !== undefined && name !== 'resourceVersion' && name !== 'managedFields')
+    return METADATA;
+  return ANY;
 }
 
 function setValues(map: IndexMap, slot: number, values: Values): void {

@@ -15,7 +15,7 @@ import type { Version } from './bytes/version.ts';
 import { Versions } from './bytes/versions.ts';
 import { Column, type Held } from './column.ts';
 import type { ExpectedKind } from './decoder.ts';
-import { Indices, type Values } from './indices.ts';
+import { ANY, Indices, type Values } from './indices.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
 import type { IndexSpec } from './resource.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
@@ -339,12 +339,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   #putVersion(version: Version, object: T, known = this.#slotOf(object)): void {
     const versions = this.#column.versions as Versions;
-    const values = this.#indices.valuesOfVersion(object);
+    const changes = known < 0 ? ANY : versions.changes(known, version);
+    const values = this.#indices.valuesOfVersion(object, changes);
     const slot = known < 0 ? versions.slot(version, true) : known;
     if (slot < 0) throw this.#core.outOfMemory();
     try {
       this.#indices.set(slot, values, () => this.#valuesAt(slot), version);
-      this.#column.putVersion(slot, version);
+      this.#column.putVersion(slot, version, changes);
     } catch (error) {
       if (known < 0) this.#removeSlot(slot);
       throw error;

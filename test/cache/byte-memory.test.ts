@@ -96,6 +96,6 @@ describe('memory of a store of 20 000 objects of 3.4 KB', () => {
     for (const name of [...world.sizes.keys()]) world.remove(name);
     const { live, total } = store.bytes();
     expect(live).toBe(0);
-    expect(total).toBeLessThan(1 << 20);
+    expect(total).toBeLessThan((OBJECTS * BYTES) / 20);
   });
 });

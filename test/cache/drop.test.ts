@@ -7,6 +7,7 @@ import { Versions } from '../../bindings/cache/bytes/versions.ts';
 import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
 import type { KubeObject } from '../../bindings/cache/keys.ts';
 import type { DecoderOptions } from '../../bindings/cache/limits.ts';
+import { Indexer } from '../../bindings/cache/store.ts';
 import { CacheCore } from '../../bindings/cache-core.ts';
 import { Random, testSeed } from '../random.ts';
 import { Documents } from './documents.ts';
@@ -186,6 +187,32 @@ test('an object of which there is room for the metadata alone has apiVersion, ki
     cut++;
   }
   expect(cut).toBeGreaterThan(100);
+});
+
+test('dropped members are absent in updates too, of which a scan checks only what differs from the stored bytes', () => {
+  const random = new Random(seed);
+  const documents = new Documents(random);
+  for (let round = 0; round < 60; round++) {
+    const paths = Array.from({ length: 1 + random.int(3) }, () => somePath(random));
+    const store = new Indexer<KubeObject>(undefined, {}, expected);
+    const frames = store.decoder(expected, { drop: paths.map(pathOf) }).frames();
+    const values = Array.from({ length: 3 }, () => documents.value(4));
+    const names = random.chance(0.5) ? ['spec', 'status', 'a'] : ['é', 'a', 'data'];
+    for (let version = 1; version < 20; version++) {
+      const members = names.map((name) => `"${name}":${random.pick(values)}`).join(',');
+      const text = `{"kind":"ConfigMap","metadata":{"name":"n","resourceVersion":"${version}"},${members}}`;
+      frames.push(new TextEncoder().encode(event(text)));
+      const frame = frames.next();
+      if (frame === undefined || !('object' in frame)) throw new Error('expected an object');
+      store.add(frame.object);
+      const parsed: unknown = JSON.parse(text);
+      for (const path of paths) without(parsed, path);
+      const stored = store.getByKey('n');
+      expect(JSON.stringify(stored), text).toBe(JSON.stringify(parsed));
+      expectSameAsParsed(stored, parsed);
+    }
+    frames.close();
+  }
 });
 
 test('an object stays bytes without what is dropped, which takes no memory', () => {

@@ -2,18 +2,20 @@
  * The versions of one cache in its core: staged by a decoder, taken over by a store, let go when they are replaced.
  *
  * A version that someone may hold has a Version object, which this keeps: when the core lets the bytes go, they are copied out
- * for it first. Copies share slabs of 64 KiB: a program that keeps one object keeps its neighbours' bytes too, some twenty of them, and
- * no weak reference has to be made for each event (170 ns) and kept by every minor collection.
+ * for it first.
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY } from '../../instance.ts';
 import { lazyObject } from './lazy.ts';
 import { Shapes } from './shapes.ts';
-import { type Located, type Slab, Version } from './version.ts';
+import { jsonAt, textAt } from './text.ts';
+import { Version } from './version.ts';
 
-const SLAB_BYTES = 65_536;
-/** What is larger has a slab of its own. */
-const LARGE_BYTES = SLAB_BYTES / 4;
+/** Words of a version's head (assembly/objects.ts): references, flags, and where the spans begin. */
+const REFERENCES = 2;
+const FLAGS = 3;
+const SPANS = 4;
+const IS_ASCII = 1;
 
 export class Versions {
   readonly core: CacheCore;
@@ -24,8 +26,6 @@ export class Versions {
   readonly #versions: (Version | undefined)[] = [];
   /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
   readonly #staged: Version[] = [];
-  #slab: Slab = newSlab(0);
-  #slabUsed = 0;
   #serial = 0;
   /** A list of everything is being collected. */
   gathering = false;
@@ -39,6 +39,7 @@ export class Versions {
     this.#keys = keys;
     this.handle = core.x.objectsNew();
     if (this.handle === 0) throw core.outOfMemory();
+    core.x.scanHint(this.handle, keys);
     this.#shapes = new Shapes(core, new Map(Object.entries(constants)));
   }
 
@@ -125,8 +126,15 @@ export class Versions {
     return this.#versions[id] ?? this.#make(id);
   }
 
-  /** Makes a version, which lies in the core, a slot's. */
-  put(slot: number, version: Version): void {
+  /** What a version would change at a slot (assembly/objects.ts); all bits where there is no version. */
+  changes(slot: number, version: Version): number {
+    const { x } = this.core;
+    const old = x.objectOf(this.handle, slot);
+    return old < 0 ? -1 : x.objectChanges(this.handle, old, version.id);
+  }
+
+  /** Makes a version, which lies in the core, a slot's. `changes`: against the one that is there. */
+  put(slot: number, version: Version, changes = this.changes(slot, version)): void {
     const { x } = this.core;
     if (version.staged < 0) x.objectRetain(this.handle, version.id);
     const old = x.objectPut(this.handle, slot, version.id);
@@ -139,7 +147,7 @@ export class Versions {
     const before = this.#versions[old];
     if (before?.handed && old !== version.id) {
       version.replaced = before.serial;
-      version.changes = x.objectChanges(this.handle, old, version.id);
+      version.changes = changes;
     }
     this.#release(old);
   }
@@ -205,14 +213,17 @@ export class Versions {
     return this.#staged.length;
   }
 
-  locate(id: number, into: Located): void {
-    into.at = this.core.x.objectAt(this.handle, id);
-    into.words = this.core.words();
-    into.bytes = this.core.bytes();
+  /** A member of a version whose bytes are in the core, by its place among the spans. */
+  decode(version: Version, span: number): unknown {
+    const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
+    const words = this.core.words();
+    const entry = (at >>> 2) + SPANS + 2 * span;
+    const json = at + version.shape.jsonOffset;
+    return jsonAt(this.core.bytes(), json + (words[entry] as number), json + (words[entry + 1] as number));
   }
 
   #make(id: number): Version {
-    const at = this.core.x.objectAt(this.handle, id);
+    const at = this.core.x.objectAt(this.handle, id) >>> 0;
     const shape = this.#shapes.get(this.core.words()[(at >>> 2) + 1] as number);
     this.#serial++;
     const version = new Version(this, shape, id, this.#serial);
@@ -234,10 +245,10 @@ export class Versions {
     const { x } = this.core;
     const version = this.#versions[id];
     if (version !== undefined) {
-      const at = x.objectAt(this.handle, id);
+      const at = x.objectAt(this.handle, id) >>> 0;
       const words = this.core.words();
-      if (words[(at >>> 2) + 2] === 1) {
-        if (version.handed) this.#copyOut(version, at, version.shape.jsonOffset + (words[at >>> 2] as number));
+      if (words[(at >>> 2) + REFERENCES] === 1) {
+        if (version.handed) this.#copyOut(version, at, words);
         version.id = -1;
         this.#versions[id] = undefined;
       }
@@ -245,25 +256,17 @@ export class Versions {
     x.objectRelease(this.handle, id);
   }
 
-  #copyOut(version: Version, at: number, length: number): void {
-    const bytes = this.core.bytes().subarray(at, at + length);
-    if (length > LARGE_BYTES) {
-      version.slab = newSlab(length);
-      version.at = 0;
-    } else {
-      if (this.#slabUsed + length > this.#slab.bytes.length) {
-        this.#slab = newSlab(SLAB_BYTES);
-        this.#slabUsed = 0;
-      }
-      version.slab = this.#slab;
-      version.at = this.#slabUsed;
-      this.#slabUsed = (this.#slabUsed + length + 7) & ~7;
-    }
-    version.slab.bytes.set(bytes, version.at);
+  #copyOut(version: Version, at: number, words: Uint32Array): void {
+    const head = at >>> 2;
+    const { shape } = version;
+    const count = 2 * (shape.names.length + shape.metadataNames.length);
+    const spans: number[] = new Array(count);
+    for (let i = 0; i < count; i++) spans[i] = words[head + SPANS + i] as number;
+    const start = at + shape.jsonOffset;
+    const bytes = this.core.bytes().subarray(start, start + (words[head] as number));
+    const ascii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;
+    version.copy = ascii
+      ? { text: textAt(bytes, 0, bytes.length), bytes: undefined, spans }
+      : { text: undefined, bytes: bytes.slice(), spans };
   }
-}
-
-function newSlab(length: number): Slab {
-  const bytes = new Uint8Array((length + 7) & ~7);
-  return { bytes, words: new Uint32Array(bytes.buffer) };
 }
