@@ -7,7 +7,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import type { FakeClock } from '../../bindings/clock.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { reports, setUp, teller } from './told.ts';
 
 const reported = reports();
@@ -257,6 +257,24 @@ describe.each([
   });
 });
 
+test('a list that is asked for anew counts once, however far the first attempt had come', async () => {
+  const { heard, watchErrorHandler } = failures();
+  const all = setUp({ watchList: false, maxBytes: 50 * KB, watchErrorHandler });
+  for (let i = 1; i <= 9; i++) all.server.put(`o${i}`, filled(5 * KB - 200));
+  all.server.intercept = ({ query }) => {
+    if (query?.continue === 'more') return answer(410, statusBody(410, 'Expired'));
+    if (query?.limit !== '500') return undefined;
+    const { items } = JSON.parse(all.server.listBody()) as { items: ConfigMap[] };
+    const page = { metadata: { resourceVersion: '9', continue: 'more' }, items: items.slice(0, 5) };
+    return answer(200, JSON.stringify(page));
+  };
+  void all.informer.run();
+  await all.clock.settle();
+  expect(heard).toEqual(['expired STATUS → full list']);
+  expect(keys(all)).toHaveLength(9);
+  await all.informer.stop();
+});
+
 test('the mark of a limit stands where it was put', async () => {
   const calls: number[] = [];
   const onBytes = { at: 0.5, call: (bytes: number) => void calls.push(bytes) };
@@ -353,13 +371,6 @@ function expireOnce(): NonNullable<LiveServer['intercept']> {
   return ({ query }) => {
     if (done || query?.watch !== 'true' || query.sendInitialEvents === 'true') return undefined;
     done = true;
-    const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 410, reason: 'Expired' };
-    return {
-      status: 410,
-      headers: new Headers(),
-      body: (async function* () {
-        yield new TextEncoder().encode(JSON.stringify(status));
-      })(),
-    };
+    return answer(410, statusBody(410, 'Expired'));
   };
 }
