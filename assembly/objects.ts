@@ -4,7 +4,7 @@
 // where it may move, so only its number stands anywhere else. It counts who refers to it: a slot, a delta that waits, or a host's list; the last one to let go gives
 // the bytes back.
 //
-//   |length u32|top shape u16, metadata shape u16|references u32|ascii u32|spans: of each member of the object, then of its metadata, |start u32|end u32|
+//   |length u32|top shape u16, metadata shape u16|references u32|flags u32|spans: of each member of the object, then of its metadata, |start u32|end u32|
 //   from the first byte of the JSON on|JSON|
 
 import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaSize, arenaTotal } from "./arena";
@@ -32,7 +32,9 @@ const V_LENGTH: usize = 0;
 export const V_TOP: usize = 4;
 export const V_META: usize = 6;
 const V_REFERENCES: usize = 8;
-const V_ASCII: usize = 12;
+const V_FLAGS: usize = 12;
+const IS_ASCII: u32 = 1;
+const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
 export const V_SPANS: usize = 16;
 
 /** What a put changed; bits of `Change` in bindings/cache/change.ts. */
@@ -158,7 +160,7 @@ export function storedMember(at: usize, index: u32, name: usize, length: u32): u
 }
 
 export function isStoredAscii(at: usize): bool {
-  return load<u32>(at, V_ASCII) != 0;
+  return (load<u32>(at, V_FLAGS) & IS_ASCII) != 0;
 }
 
 /** The slot that the object scanned last has in a key table, as from keysFind. */
@@ -251,7 +253,7 @@ export function objectStage(objects: usize): i32 {
   store<u16>(at, topShape, V_TOP);
   store<u16>(at, metaShape, V_META);
   store<u32>(at, 1, V_REFERENCES);
-  store<u32>(at, <u32>isAscii, V_ASCII);
+  store<u32>(at, isAscii ? IS_ASCII : 0, V_FLAGS);
   storeSpans(at + V_SPANS, TOP, topCount);
   storeSpans(at + V_SPANS + (topCount << 3), META, metaCount);
   const json = at + V_SPANS + spans;
@@ -391,4 +393,26 @@ export function objectsLive(objects: usize): u32 {
 
 export function objectsTotal(objects: usize): u32 {
   return arenaTotal(arenaOf(objects));
+}
+
+/** What a version adds to objectsLive. */
+export function objectSize(objects: usize, version: u32): u32 {
+  return arenaSize(objectAt(objects, version)) + <u32>BLOCK_HEAD;
+}
+
+/** Marks a version; for good, as it never changes. */
+export function objectMark(objects: usize, version: u32): void {
+  const at = objectAt(objects, version);
+  store<u32>(at, load<u32>(at, V_FLAGS) | IS_MARKED, V_FLAGS);
+}
+
+/** How many slots have a version that is marked. Looks at all of them. */
+export function objectsMarked(objects: usize): u32 {
+  let marked: u32 = 0;
+  const room = load<u32>(objects, O_SLOTS_ROOM);
+  for (let slot: u32 = 0; slot < room; slot++) {
+    const version = objectOf(objects, slot);
+    if (version >= 0 && (load<u32>(objectAt(objects, <u32>version), V_FLAGS) & IS_MARKED) != 0) marked++;
+  }
+  return marked;
 }

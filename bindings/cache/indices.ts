@@ -28,6 +28,24 @@ const fromBytes = Symbol('values of a version');
 /** The name of the index that every informer has: objects by namespace, "" for those without one. */
 export const namespaceIndex = 'namespace';
 
+/**
+ * An index over labels, by `name=value`, as selectors write them. Its values are read out of the bytes.
+ *
+ * @example
+ * const pods = new Indexer<V1Pod, 'byLabel'>(undefined, { byLabel: labelIndex });
+ * pods.byIndex('byLabel', 'app=web');
+ */
+export const labelIndex = 'metadata.labels';
+
+/**
+ * An index over owners, by the uid in each owner reference. Its values are read out of the bytes.
+ *
+ * @example
+ * const pods = new Indexer<V1Pod, 'byOwner'>(undefined, { byOwner: ownerIndex });
+ * pods.byIndex('byOwner', '9e5d2c14-0b7a-4c1e-8f63-2a1f0f5c7d21'); // what a ReplicaSet with this uid owns
+ */
+export const ownerIndex = 'metadata.ownerReferences.uid';
+
 /** client-go: tools/cache/index.go MetaNamespaceIndexFunc. */
 export function metaNamespaceIndexFunc(object: object): string[] {
   return [(object as KubeObject).metadata?.namespace ?? ''];

@@ -303,6 +303,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
+   * How many of the objects had room for their metadata alone.
+   *
+   * @internal
+   */
+  metadataOnly(): number {
+    return this.#column.versions?.marked() ?? 0;
+  }
+
+  /**
    * Makes several changes in their order; those that fail are left out.
    *
    * @throws TransactionError when some failed

@@ -11,10 +11,11 @@ import { Shapes } from './shapes.ts';
 import { jsonAt, textAt } from './text.ts';
 import { Version } from './version.ts';
 
-/** Words of a version's head (assembly/objects.ts): references, whether all is ASCII, and where the spans begin. */
+/** Words of a version's head (assembly/objects.ts): references, flags, and where the spans begin. */
 const REFERENCES = 2;
-const ASCII = 3;
+const FLAGS = 3;
 const SPANS = 4;
+const IS_ASCII = 1;
 
 export class Versions {
   readonly core: CacheCore;
@@ -26,7 +27,8 @@ export class Versions {
   /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
   readonly #staged: Version[] = [];
   #serial = 0;
-  #gathering = false;
+  /** A list of everything is being collected. */
+  gathering = false;
 
   /**
    * @param keys the key table of the store
@@ -47,7 +49,7 @@ export class Versions {
    */
   stage(): Version {
     const { x } = this.core;
-    const id = this.#gathering ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
+    const id = this.gathering ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#versions[id];
     if (known !== undefined && known.staged >= 0) {
@@ -156,15 +158,50 @@ export class Versions {
     if (old >= 0) this.#release(old);
   }
 
+  /** Takes back what `stage` has just given, and nobody has seen. */
+  discard(version: Version): void {
+    const { x } = this.core;
+    this.#unstage(version);
+    if (x.objectRelease(this.handle, version.id) !== 0) this.#versions[version.id] = undefined;
+  }
+
+  /** What a version adds to the live bytes. */
+  sizeOf(version: Version): number {
+    return this.core.x.objectSize(this.handle, version.id);
+  }
+
+  /** Live bytes that go when a store takes over what is staged. */
+  replacing(): number {
+    const { x } = this.core;
+    let bytes = 0;
+    for (const version of this.#staged) {
+      const slot = this.slot(version, false);
+      const current = slot < 0 ? -1 : x.objectOf(this.handle, slot);
+      if (current >= 0 && current !== version.id) bytes += x.objectSize(this.handle, current);
+    }
+    return bytes;
+  }
+
+  /** Notes that more has been cut out of a version than of every object. */
+  mark(version: Version): void {
+    this.core.x.objectMark(this.handle, version.id);
+  }
+
+  /** How many objects of the store are marked. */
+  marked(): number {
+    return this.core.x.objectsMarked(this.handle);
+  }
+
   /** A list is being collected, or that is over. What an earlier one left, which nobody has taken over, goes. */
   gather(on: boolean): void {
+    this.gathering = false;
     if (on) this.settle();
-    this.#gathering = on;
+    this.gathering = on;
   }
 
   /** What no store has taken over by now leaves the core, unless it may belong to a list that is being collected. */
   settle(): void {
-    if (this.#gathering) return;
+    if (this.gathering) return;
     for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
       version.staged = -1;
       this.#release(version.id);
@@ -227,7 +264,7 @@ export class Versions {
     for (let i = 0; i < count; i++) spans[i] = words[head + SPANS + i] as number;
     const start = at + shape.jsonOffset;
     const bytes = this.core.bytes().subarray(start, start + (words[head] as number));
-    const ascii = words[head + ASCII] === 1;
+    const ascii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;
     version.copy = ascii
       ? { text: textAt(bytes, 0, bytes.length), bytes: undefined, spans }
       : { text: undefined, bytes: bytes.slice(), spans };
