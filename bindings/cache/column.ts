@@ -88,8 +88,9 @@ export class Column<T extends object> {
     if (slot >= this.end) this.end = slot + 1;
   }
 
-  putVersion(slot: number, version: Version): void {
-    this.versions?.put(slot, version);
+  /** @param untold nobody gets the object that was decoded for it */
+  putVersion(slot: number, version: Version, untold: boolean): void {
+    this.versions?.put(slot, version, untold);
     if (this.objects[slot] !== undefined) {
       this.objects[slot] = undefined;
       this.keys[slot] = undefined;

@@ -22,8 +22,8 @@ export class Version {
   staged = -1;
   slab: Slab | undefined;
   at = 0;
-  /** Some object of this version may be in a user's hands. */
-  handed = true;
+  /** Some object of this version may be in a user's hands. Once true it stays so: nobody gives an object back. */
+  handed = false;
   /** The object, where it may be asked for again. */
   object: WeakRef<object> | undefined;
   /** Unlike `id` never used again. */

@@ -124,9 +124,14 @@ export class Versions {
     return this.#versions[id] ?? this.#make(id);
   }
 
-  /** Makes a version, which lies in the core, a slot's. */
-  put(slot: number, version: Version): void {
+  /**
+   * Makes a version, which lies in the core, a slot's.
+   *
+   * @param untold nobody gets the object that was decoded for it. Others of this version may be in somebody's hands all the same.
+   */
+  put(slot: number, version: Version, untold = false): void {
     const { x } = this.core;
+    if (!untold) version.handed = true;
     if (version.staged < 0) x.objectRetain(this.handle, version.id);
     const old = x.objectPut(this.handle, slot, version.id);
     if (old === NO_MEMORY) {
@@ -160,6 +165,7 @@ export class Versions {
     if (this.#gathering) return;
     for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
       version.staged = -1;
+      version.handed = true; // told without ever being stored, as a deletion's object is
       this.#release(version.id);
     }
   }
