@@ -176,13 +176,13 @@ export class Versions {
   }
 
   locate(id: number, into: Located): void {
-    into.at = this.core.x.objectAt(this.handle, id);
+    into.at = this.core.x.objectAt(this.handle, id) >>> 0;
     into.words = this.core.words();
     into.bytes = this.core.bytes();
   }
 
   #make(id: number): Version {
-    const at = this.core.x.objectAt(this.handle, id);
+    const at = this.core.x.objectAt(this.handle, id) >>> 0;
     const shape = this.#shapes.get(this.core.words()[(at >>> 2) + 1] as number);
     this.#serial++;
     const version = new Version(this, shape, id, this.#serial);
@@ -204,7 +204,7 @@ export class Versions {
     const { x } = this.core;
     const version = this.#versions[id];
     if (version !== undefined) {
-      const at = x.objectAt(this.handle, id);
+      const at = x.objectAt(this.handle, id) >>> 0;
       const words = this.core.words();
       if (words[(at >>> 2) + 2] === 1) {
         if (version.handed) this.#copyOut(version, at, version.shape.jsonOffset + (words[at >>> 2] as number));
