@@ -52,6 +52,8 @@ export interface CacheExports extends BaseExports {
   objectRetain(objects: number, version: number): void;
   objectRelease(objects: number, version: number): number;
   objectOf(objects: number, slot: number): number;
+  /** Room for a version at a slot, so that `objectPut` finds it; false: no memory. */
+  objectReady(objects: number, slot: number): number;
   objectPut(objects: number, slot: number, version: number): number;
   objectTake(objects: number, slot: number): number;
   objectChanges(objects: number, from: number, to: number): number;
@@ -152,6 +154,7 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     objectRetain: guard(e.objectRetain),
     objectRelease: guard(e.objectRelease),
     objectOf: guard(e.objectOf),
+    objectReady: guard(e.objectReady),
     objectPut: guard(e.objectPut),
     objectTake: guard(e.objectTake),
     objectChanges: guard(e.objectChanges),

@@ -338,12 +338,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const slot = known < 0 ? versions.slot(version, true) : known;
     if (slot < 0) throw this.#core.outOfMemory();
     try {
+      versions.ready(slot);
       this.#indices.set(slot, values, () => this.#valuesAt(slot), version);
-      this.#column.putVersion(slot, version, untold);
     } catch (error) {
-      if (known < 0) this.#removeSlot(slot);
+      if (known < 0) this.#release(slot);
       throw error;
     }
+    this.#column.putVersion(slot, version, untold);
   }
 
   #valuesAt(slot: number): readonly Values[] {

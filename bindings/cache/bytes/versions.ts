@@ -124,6 +124,11 @@ export class Versions {
     return this.#versions[id] ?? this.#make(id);
   }
 
+  /** Makes room for a version at a slot, so that `put` cannot fail; throws OUT_OF_MEMORY. */
+  ready(slot: number): void {
+    if (!this.core.x.objectReady(this.handle, slot)) throw this.core.outOfMemory();
+  }
+
   /**
    * Makes a version, which lies in the core, a slot's.
    *
