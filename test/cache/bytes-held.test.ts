@@ -1,5 +1,6 @@
 /** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
 import { expect, test } from 'vitest';
+import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
 import { CapstanError } from '../../bindings/errors.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
@@ -71,4 +72,15 @@ test('a list that names an object, another of its key and the first again ends w
     objects: [['n/a', JSON.stringify(thing('a', 1, 'x'))]],
     byIndex: [[['x', ['n/a']]]],
   });
+});
+
+// Versions are counted in each cache. An object of another cache that happened to have the number of the one that was replaced was taken for it, and the
+// change bits proved that nothing had changed between two objects of which one had never been looked at.
+test('what changed against an object of another cache is found out by comparing', () => {
+  const [here, there] = [new ByteStore(), new ByteStore()];
+  here.store.exchange(here.object(thing('a', 1, 'same')), false);
+  const now = here.object(thing('a', 2, 'same'));
+  const old = here.store.exchange(now, false) as Thing;
+  expect(new LazyChange(old, now).spec).toBe(false);
+  expect(new LazyChange(there.object(thing('a', 1, 'other')), now).spec).toBe(true);
 });

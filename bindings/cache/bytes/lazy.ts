@@ -142,5 +142,6 @@ export function versionOf(object: object): Version | undefined {
 export function changesBetween(old: object, now: object): number | undefined {
   const version = Laziness.versionOf(now);
   if (version === undefined || version.replaced === 0) return undefined;
-  return version.replaced === Laziness.versionOf(old)?.serial ? version.changes : undefined;
+  const before = Laziness.versionOf(old);
+  return before?.serial === version.replaced && before.owner === version.owner ? version.changes : undefined;
 }
