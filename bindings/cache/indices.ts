@@ -47,6 +47,8 @@ export class Indices<T extends object> {
   readonly #byName = new Map<string, Index<T>>();
   /** In the order in which they were added. */
   readonly each: Index<T>[] = [];
+  /** Some index function is called with every object, and may keep it. */
+  showObjects = false;
 
   /** @param failed gives the values in place of an index function that threw, or throws */
   constructor(core: CacheCore, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
@@ -155,6 +157,7 @@ export class Indices<T extends object> {
       for (const { name, index } of filled) {
         this.#byName.set(name, index);
         this.each.push(index);
+        if (index.path === 0) this.showObjects = true;
       }
     } catch (error) {
       for (const each of made) each.dispose(this.#core);

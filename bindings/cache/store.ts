@@ -253,7 +253,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     }
     const slot = (this.#column.versions as Versions).slot(version, false);
     const old = untold ? undefined : this.#column.last(slot);
-    this.#putVersion(version, object, slot, untold);
+    this.#putVersion(version, object, slot, untold && !this.#indices.showObjects);
     this.#resourceVersion = object;
     return old;
   }

@@ -84,3 +84,15 @@ test('what changed against an object of another cache is found out by comparing'
   expect(new LazyChange(old, now).spec).toBe(false);
   expect(new LazyChange(there.object(thing('a', 1, 'other')), now).spec).toBe(true);
 });
+
+// Nobody listened, but an index function of the user's had seen the object, and kept it. It read as an error of JSON.parse after the next update.
+test('an object that an index function has seen stays readable though nobody listens', () => {
+  const seen: Thing[] = [];
+  const index = (object: Thing): string[] => {
+    seen.push(object);
+    return [];
+  };
+  const world = new ByteStore({ seen: index });
+  for (let version = 1; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
+  expect(seen.map((object) => JSON.stringify(object))).toEqual([1, 2, 3, 4].map((n) => JSON.stringify(thing('a', n))));
+});
