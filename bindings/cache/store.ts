@@ -95,8 +95,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const tombstone = object instanceof DeletedFinalStateUnknown;
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
     if (slot >= 0) {
-      // The object that brought the version may be the one that goes, with bytes that nobody else has asked to be kept.
-      if (tombstone) this.#resourceVersion = this.lastStoreSyncResourceVersion();
+      // A tombstone and a key bring no version, and the object that brought the store's may be the one that goes, with bytes that nobody else needs.
+      if (this.#column.versionOf(object as T) === undefined)
+        this.#resourceVersion = this.lastStoreSyncResourceVersion();
       this.#removeSlot(slot);
     }
     if (!tombstone) this.#newest(object);

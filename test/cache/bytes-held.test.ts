@@ -1,7 +1,7 @@
 /** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
 import { expect, test } from 'vitest';
 import { LazyChange } from '../../bindings/cache/change.ts';
-import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
+import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/keys.ts';
 import { CapstanError } from '../../bindings/errors.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
 
@@ -34,12 +34,16 @@ test('an object that is told of by a list stays readable though nobody listened 
   expect(JSON.stringify(told)).toBe(JSON.stringify(thing('a', 1)));
 });
 
-// The store's version is read from the object that brought it. When a tombstone removed that object, and nobody had seen it, its bytes were gone.
-test('a store knows its version when a tombstone has removed the object that brought it', () => {
+// The store's version is read from the object that brought it. When a tombstone or a key removed that object, and nobody had seen it, its bytes
+// were gone.
+test.each([
+  ['a tombstone', new DeletedFinalStateUnknown<Thing>('n/a', undefined as unknown as Thing)],
+  ['a key', new ExplicitKey('n/a') as unknown as Thing],
+])('a store knows its version when %s has removed the object that brought it', (_, removed) => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 7)), true);
-  world.store.delete(new DeletedFinalStateUnknown<Thing>('n/a', undefined));
-  expect(world.store.lastStoreSyncResourceVersion()).toBe('7');
+  world.store.delete(removed);
+  expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
   world.store.exchange(world.object(thing('a', 8)), true);
   expect(world.store.lastStoreSyncResourceVersion()).toBe('8');
 });
