@@ -28,6 +28,6 @@ export { shapeAt } from "./shapes";
 export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
 export { scanReport } from "./report";
 export {
-  objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectPut, objectTake, objectChanges,
+  objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectReady, objectPut, objectTake, objectChanges,
   objectsLive, objectsTotal, objectSize, objectMark, objectsMarked, objectSlot, scannedSlot,
 } from "./objects";

@@ -317,8 +317,8 @@ export function objectOf(objects: usize, slot: u32): i32 {
   return slot < load<u32>(objects, O_SLOTS_ROOM) ? <i32>load<u32>(<usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2)) - 1 : NOTHING;
 }
 
-/** Room for a version at a slot. */
-function slotReady(objects: usize, slot: u32): bool {
+/** Room for a version at a slot, so that objectPut finds it; false when there is no memory. */
+export function objectReady(objects: usize, slot: u32): bool {
   const room = load<u32>(objects, O_SLOTS_ROOM);
   if (slot < room) return true;
   const larger = widened(<usize>load<u32>(objects, O_SLOTS), room, slot + 1);
@@ -330,7 +330,7 @@ function slotReady(objects: usize, slot: u32): bool {
 
 /** Makes a version a slot's, which takes over the caller's reference. Answers the version before it, whose reference the caller gets, NOTHING or NO_MEMORY. */
 export function objectPut(objects: usize, slot: u32, version: u32): i32 {
-  if (!slotReady(objects, slot)) return NO_MEMORY;
+  if (!objectReady(objects, slot)) return NO_MEMORY;
   const at = <usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2);
   const old = <i32>load<u32>(at) - 1;
   store<u32>(at, version + 1);

@@ -158,7 +158,7 @@ class JsonPageReader<T> implements PageReader<T> {
     const text = this.#text + this.#decoder.decode();
     this.#text = '';
     const what = `a list of ${describeKind(this.#expected)}`;
-    const page = parseList(text, what, this.#expected.listKind);
+    const page = parseList(text, what, this.#expected);
     for (const item of page.items) {
       requireNamed(item, what);
       if (this.#trim !== undefined) trimValue(item, this.#trim);
@@ -171,7 +171,7 @@ class JsonPageReader<T> implements PageReader<T> {
   }
 }
 
-function parseList(text: string, what: string, listKind: string | undefined): ListPage<unknown> {
+function parseList(text: string, what: string, expected: ExpectedKind): ListPage<unknown> {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -186,17 +186,21 @@ function parseList(text: string, what: string, listKind: string | undefined): Li
   if (typeof body !== 'object' || body === null || !('items' in body) || !(items === null || Array.isArray(items))) {
     throw new CapstanError('DECODE', `${what}: expected a list with items, got ${show(text)}`);
   }
-  if (listKind !== undefined && kind !== listKind) {
-    throw new CapstanError(
-      'DECODE',
-      `${what}: expected a ${listKind}, got a ${show(kind)}: the server sends whole objects`,
-    );
-  }
+  requireListKind(kind, expected, what);
   return {
     items: items ?? [],
     resourceVersion: textOf(metadata?.resourceVersion),
     continue: textOf(metadata?.continue),
   };
+}
+
+/** Throws CapstanError DECODE for a list of another kind, where its kind is known. */
+export function requireListKind(kind: unknown, { listKind }: ExpectedKind, what: string): void {
+  if (listKind === undefined || kind === listKind) return;
+  throw new CapstanError(
+    'DECODE',
+    `${what}: expected a ${listKind}, got a ${show(kind)}: the server sends whole objects`,
+  );
 }
 
 export function textOf(value: unknown): string {

@@ -22,6 +22,9 @@ export const ANY = -1;
 /** The values of an object under an index. One, as nearly all have, stands without an array. */
 export type Values = string | readonly string[];
 
+/** Room for the pairs and the sets of an object with a hundred values. */
+const SPARE_BYTES = 8192;
+
 /** In place of values: the core reads them out of the bytes of the version. */
 const fromBytes = Symbol('values of a version');
 
@@ -64,10 +67,14 @@ export interface Index<T> {
 export class Indices<T extends object> {
   readonly #core: CacheCore;
   readonly #inWasm: boolean;
+  /** A block of the core's that is free for those who have to undo a change when the memory has ended; 0: there is none. */
+  #spare = 0;
   readonly #failed: (name: string, error: unknown) => readonly string[];
   readonly #byName = new Map<string, Index<T>>();
   /** In the order in which they were added. */
   readonly each: Index<T>[] = [];
+  /** Some index function is called with every object, and may keep it. */
+  showObjects = false;
 
   /** @param failed gives the values in place of an index function that threw, or throws */
   constructor(core: CacheCore, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
@@ -101,8 +108,8 @@ export class Indices<T extends object> {
   /**
    * Lists a slot under these values; `undefined` leaves an index as it is.
    *
-   * @param before the slot's values so far, asked for only when the memory ended at an index: those before it get back what they had,
-   *   which needs no more room than there was
+   * @param before the slot's values so far, asked for only when the memory ended at an index: those before it get back what they had.
+   *   What they gave up for it may be part of a larger table by then, so the spare block is there for them
    * @param version whose bytes have the values that are in none of the lists
    */
   set(
@@ -113,6 +120,7 @@ export class Indices<T extends object> {
   ): void {
     const { each } = this;
     let done = 0;
+    if (this.#spare === 0) this.#spare = this.#core.x.pathNew(SPARE_BYTES);
     try {
       for (; done < each.length; done++) {
         const of = values[done];
@@ -125,46 +133,67 @@ export class Indices<T extends object> {
         }
       }
     } catch (error) {
+      if (done === 0) throw error;
       const old = before();
-      for (let i = 0; i < done; i++) setValues((each[i] as Index<T>).map, slot, old[i] ?? []);
+      this.#giveSpare();
+      // The last one first: what an index gave back, those after it may have taken.
+      for (let i = done - 1; i >= 0; i--) setValues((each[i] as Index<T>).map, slot, old[i] ?? []);
       throw error;
     }
+  }
+
+  #giveSpare(): void {
+    if (this.#spare !== 0) this.#core.x.pathFree(this.#spare, SPARE_BYTES);
+    this.#spare = 0;
   }
 
   clear(slot: number): void {
     for (const { map } of this.each) map.clear(slot);
   }
 
-  /** Adds indices over the objects that are there; throws INDEX_EXISTS before it adds any. */
+  /** Adds indices over the objects that are there; all of them or, where it throws, none. */
   add(more: Record<string, IndexSpec<T>>, column: Column<T>): void {
     const specs = Object.entries(more);
     for (const [name, spec] of specs) {
       requireIndexSpec(name, spec);
       if (this.#byName.has(name)) throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
     }
-    const added = specs.map(([name, spec]) => {
-      const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
-      const { versions } = column;
-      const path = versions === undefined ? 0 : this.#pathOf(spec);
-      const values: [number, Values | typeof fromBytes][] = [];
-      for (const slot of column.slots()) {
-        const inBytes = path !== 0 && versions?.has(slot) === true;
-        values.push([slot, inBytes ? fromBytes : valuesOf(column.at(slot) as T)]);
-      }
-      return { name, spec, valuesOf, path, values };
-    });
-    for (const { name, spec, valuesOf, path, values } of added) {
-      const map = new IndexMap(this.#core, this.#inWasm);
-      const index: Index<T> = { spec, valuesOf, map, path, dependsOn: partOf(spec) };
-      for (const [slot, of] of values) {
-        if (of !== fromBytes) setValues(index.map, slot, of);
-        else {
-          const versions = column.versions as Versions;
-          setFromBytes(index, slot, versions.handle, versions.numberAt(slot), () => column.at(slot) as T);
+    const made: (PathBlock | IndexMap)[] = [];
+    try {
+      const added = specs.map(([name, spec]) => {
+        const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
+        const { versions } = column;
+        const block = versions === undefined ? undefined : this.#pathOf(spec);
+        if (block !== undefined) made.push(block);
+        const path = block?.handle ?? 0;
+        const values: [number, Values | typeof fromBytes][] = [];
+        for (const slot of column.slots()) {
+          const inBytes = path !== 0 && versions?.has(slot) === true;
+          values.push([slot, inBytes ? fromBytes : valuesOf(column.at(slot) as T)]);
         }
+        return { name, spec, valuesOf, path, values };
+      });
+      const filled = added.map(({ name, spec, valuesOf, path, values }) => {
+        const map = new IndexMap(this.#core, this.#inWasm);
+        made.push(map);
+        const index: Index<T> = { spec, valuesOf, map, path, dependsOn: partOf(spec) };
+        for (const [slot, of] of values) {
+          if (of !== fromBytes) setValues(map, slot, of);
+          else {
+            const versions = column.versions as Versions;
+            setFromBytes(index, slot, versions.handle, versions.numberAt(slot), () => column.at(slot) as T);
+          }
+        }
+        return { name, index };
+      });
+      for (const { name, index } of filled) {
+        this.#byName.set(name, index);
+        this.each.push(index);
+        if (index.path === 0) this.showObjects = true;
       }
-      this.#byName.set(name, index);
-      this.each.push(index);
+    } catch (error) {
+      for (const each of made) each.dispose(this.#core);
+      throw error;
     }
   }
 
@@ -187,10 +216,10 @@ export class Indices<T extends object> {
     return Object.fromEntries([...this.#byName].map(([name, { spec }]) => [name, spec]));
   }
 
-  /** The path that an index function follows, in the core's memory; 0 for any other. */
-  #pathOf(spec: IndexSpec<T>): number {
-    if (spec === metaNamespaceIndexFunc) return new PathBlock(this.#core, ['metadata', 'namespace']).handle;
-    return typeof spec === 'string' ? new PathBlock(this.#core, parsePath(spec)).handle : 0;
+  /** The path that an index function follows, in the core's memory. */
+  #pathOf(spec: IndexSpec<T>): PathBlock | undefined {
+    if (spec === metaNamespaceIndexFunc) return new PathBlock(this.#core, ['metadata', 'namespace']);
+    return typeof spec === 'string' ? new PathBlock(this.#core, parsePath(spec)) : undefined;
   }
 
   #checked(name: string, indexFunc: IndexFunc<T>): (object: T) => Values {

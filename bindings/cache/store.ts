@@ -94,7 +94,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     const tombstone = object instanceof DeletedFinalStateUnknown;
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
-    if (slot >= 0) this.#removeSlot(slot);
+    if (slot >= 0) {
+      // A tombstone and a key bring no version, and the object that brought the store's may be the one that goes, with bytes that nobody else needs.
+      if (this.#column.versionOf(object as T) === undefined)
+        this.#resourceVersion = this.lastStoreSyncResourceVersion();
+      this.#removeSlot(slot);
+    }
     if (!tombstone) this.#newest(object);
   }
 
@@ -113,8 +118,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
       objects.forEach((object, i) => {
         const version = this.#column.versionOf(object);
-        if (version === undefined) this.#put(keys[i] as string, object, values[i] as Values[]);
-        else this.#putVersion(version, object);
+        if (version !== undefined) this.#putVersion(version, object);
+        // Without a key: its version has left the core since, as the list named it, then another of its key, and now it again.
+        else this.#put(keys[i] ?? this.#keyOf(object), object, values[i] ?? this.#indices.valuesOf(object));
       });
     } catch (error) {
       this.#restore(before);
@@ -248,8 +254,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     }
     const slot = (this.#column.versions as Versions).slot(version, false);
     const old = untold ? undefined : this.#column.last(slot);
-    version.handed = !untold;
-    this.#putVersion(version, object, slot);
+    this.#putVersion(version, object, slot, untold && !this.#indices.showObjects);
     this.#resourceVersion = object;
     return old;
   }
@@ -337,19 +342,20 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#column.putObject(slot, key, object);
   }
 
-  #putVersion(version: Version, object: T, known = this.#slotOf(object)): void {
+  #putVersion(version: Version, object: T, known = this.#slotOf(object), untold = false): void {
     const versions = this.#column.versions as Versions;
     const changes = known < 0 ? ANY : versions.changes(known, version);
     const values = this.#indices.valuesOfVersion(object, changes);
     const slot = known < 0 ? versions.slot(version, true) : known;
     if (slot < 0) throw this.#core.outOfMemory();
     try {
+      versions.ready(slot);
       this.#indices.set(slot, values, () => this.#valuesAt(slot), version);
-      this.#column.putVersion(slot, version, changes);
     } catch (error) {
-      if (known < 0) this.#removeSlot(slot);
+      if (known < 0) this.#release(slot);
       throw error;
     }
+    this.#column.putVersion(slot, version, changes, untold);
   }
 
   #valuesAt(slot: number): readonly Values[] {

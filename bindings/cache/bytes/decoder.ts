@@ -13,6 +13,7 @@ import {
   type FrameReader,
   type ListPage,
   type PageReader,
+  requireListKind,
   requireNamed,
   textOf,
   toFrame,
@@ -27,6 +28,7 @@ import {
   API_VERSION_START,
   ByteStream,
   END,
+  ESCAPED_NAMES,
   EVENT_TYPE,
   HAS_OBJECT,
   ITEMS,
@@ -167,8 +169,8 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     if (code === MORE) return undefined;
     const report = stream.report();
     const words = decoder.core.words();
-    // Without an object in it, an event says nothing of what the scan before it found.
-    const isEvent = code !== RAW && words[report + HAS_OBJECT] === 1;
+    // Without an object in it, an event says nothing of what the scan before it found; a name with an escape may be another `type` or `object`.
+    const isEvent = code !== RAW && words[report + HAS_OBJECT] === 1 && words[report + ESCAPED_NAMES] === 0;
     const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
     const start = words[report + VERSION_START] as number;
@@ -216,6 +218,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
   readonly #what: string;
   #items: T[] | undefined;
   #metadata: unknown;
+  #kind: unknown;
 
   constructor(decoder: ByteDecoder<T>) {
     this.#decoder = decoder;
@@ -241,6 +244,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
   end(): ListPage<T> {
     if (!this.#stream.listEnded()) throw new CapstanError('DECODE', `${this.#what}: the body ended early`);
     if (this.#items === undefined) throw new CapstanError('DECODE', `${this.#what}: expected a list with items`);
+    requireListKind(this.#kind, this.#decoder.expected, this.#what);
     const metadata = (this.#metadata ?? {}) as { resourceVersion?: unknown; continue?: unknown };
     const page = {
       items: this.#items,
@@ -262,11 +266,12 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const name: unknown = JSON.parse(
       stream.text((words[report + NAME_START] as number) - 1, (words[report + NAME_END] as number) + 1),
     );
-    if (name !== 'metadata' && name !== 'items') return;
+    if (name !== 'metadata' && name !== 'items' && name !== 'kind') return;
     const value: unknown = JSON.parse(
       stream.text(words[report + VALUE_START] as number, words[report + VALUE_END] as number),
     );
     if (name === 'metadata') this.#metadata = value;
+    else if (name === 'kind') this.#kind = value;
     else if (value === null) this.#items = [];
     else if (Array.isArray(value)) this.#items = value.map((item) => this.#parsed(item));
     else throw new CapstanError('DECODE', `${this.#what}: expected items to be an array, got ${show(value)}`);

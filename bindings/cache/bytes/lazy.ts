@@ -6,6 +6,7 @@
  * where `Object.defineProperties` takes 1212 (Node 26). What an accessor reads lies in private fields that are stamped onto the plain object, so that no
  * WeakMap is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
  */
+import { CapstanError } from '../../errors.ts';
 import { deepFreeze } from '../freeze.ts';
 import { jsonAt } from './text.ts';
 import type { Version } from './version.ts';
@@ -52,12 +53,18 @@ class Laziness extends Given {
     return #source in object && object.#source.first === 0 ? object.#source.version : undefined;
   }
 
-  /** `undefined` for an object that is none of ours. */
+  /** Throws for an object that is none of ours: any value would be a wrong one. */
   static member(object: object, index: number): unknown {
+    if (#source in object) return object.#source.value(index);
     // Where the accessor was inherited, it is the object that owns it which knows the value.
-    let owner: object | null = object;
+    let owner: object | null = Object.getPrototypeOf(object);
     while (owner !== null && !(#source in owner)) owner = Object.getPrototypeOf(owner);
-    return owner === null ? undefined : owner.#source.value(index);
+    if (owner !== null) return owner.#source.value(index);
+    const advice = 'wrap or change a copy ({ ...object } or structuredClone)';
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `a member of a cached object was read through something else: ${advice}`,
+    );
   }
 }
 
@@ -139,5 +146,6 @@ export function versionOf(object: object): Version | undefined {
 export function changesBetween(old: object, now: object): number | undefined {
   const version = Laziness.versionOf(now);
   if (version === undefined || version.replaced === 0) return undefined;
-  return version.replaced === Laziness.versionOf(old)?.serial ? version.changes : undefined;
+  const before = Laziness.versionOf(old);
+  return before?.serial === version.replaced && before.owner === version.owner ? version.changes : undefined;
 }

@@ -17,6 +17,7 @@ const NOT_AN_OBJECT = -3;
 export const EVENT_TYPE = 0;
 export const HAS_OBJECT = 1;
 export const REGULAR = 2;
+export const ESCAPED_NAMES = 3;
 export const VALUE_START = 4;
 export const VALUE_END = 5;
 export const NAME_START = 6;
@@ -53,7 +54,9 @@ export class ByteStream {
     if (this.#handle === 0) throw core.outOfMemory();
   }
 
+  /** What comes after `close`, as from a read that was under way, is dropped: where the stream was, something else may be by then. */
   push(chunk: Uint8Array): void {
+    if (this.#handle === 0) return;
     const { x } = this.#core;
     const at = x.streamRoom(this.#handle, chunk.length);
     if (at === 0) throw this.#core.outOfMemory();
@@ -63,6 +66,7 @@ export class ByteStream {
 
   /** VALUE, RAW or MORE; throws DECODE for the rest. */
   nextEvent(): number {
+    if (this.#handle === 0) return MORE;
     const code = this.#core.x.eventNext(this.#handle);
     if (code < 0) throw this.#error(code);
     return code;
@@ -70,17 +74,18 @@ export class ByteStream {
 
   /** MEMBER, ITEMS, VALUE or RAW (an item), END or MORE; throws DECODE for the rest. */
   nextOfList(): number {
+    if (this.#handle === 0) return MORE;
     const code = this.#core.x.listNext(this.#handle);
     if (code < 0) throw this.#error(code);
     return code;
   }
 
   take(): void {
-    this.#core.x.streamTake(this.#handle);
+    if (this.#handle !== 0) this.#core.x.streamTake(this.#handle);
   }
 
   listEnded(): boolean {
-    return this.#core.x.listEnded(this.#handle) !== 0;
+    return this.#handle !== 0 && this.#core.x.listEnded(this.#handle) !== 0;
   }
 
   /** The index of the report's first word in `core.words()`. */
@@ -94,8 +99,9 @@ export class ByteStream {
   }
 
   close(): void {
-    if (this.#handle !== 0) this.#core.x.streamFree(this.#handle);
+    const handle = this.#handle;
     this.#handle = 0;
+    if (handle !== 0) this.#core.x.streamFree(handle);
   }
 
   #error(code: number): CapstanError {

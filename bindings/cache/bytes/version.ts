@@ -25,8 +25,8 @@ export class Version {
   /** Place in the list of those that no store has taken yet, or -1. */
   staged = -1;
   copy: Copy | undefined;
-  /** Some object of this version may be in a user's hands. */
-  handed = true;
+  /** Some object of this version may be in a user's hands. Once true it stays so: nobody gives an object back. */
+  handed = false;
   /** The object, where it may be asked for again. */
   object: WeakRef<object> | undefined;
   /** Unlike `id` never used again. */

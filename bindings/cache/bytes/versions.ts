@@ -133,9 +133,20 @@ export class Versions {
     return old < 0 ? -1 : x.objectChanges(this.handle, old, version.id);
   }
 
-  /** Makes a version, which lies in the core, a slot's. `changes`: against the one that is there. */
-  put(slot: number, version: Version, changes = this.changes(slot, version)): void {
+  /** Makes room for a version at a slot, so that `put` cannot fail; throws OUT_OF_MEMORY. */
+  ready(slot: number): void {
+    if (!this.core.x.objectReady(this.handle, slot)) throw this.core.outOfMemory();
+  }
+
+  /**
+   * Makes a version, which lies in the core, a slot's.
+   *
+   * @param changes against the one that is there
+   * @param untold nobody gets the object that was decoded for it. Others of this version may be in somebody's hands all the same.
+   */
+  put(slot: number, version: Version, changes = this.changes(slot, version), untold = false): void {
     const { x } = this.core;
+    if (!untold) version.handed = true;
     if (version.staged < 0) x.objectRetain(this.handle, version.id);
     const old = x.objectPut(this.handle, slot, version.id);
     if (old === NO_MEMORY) {
@@ -204,6 +215,7 @@ export class Versions {
     if (this.gathering) return;
     for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
       version.staged = -1;
+      version.handed = true; // told without ever being stored, as a deletion's object is
       this.#release(version.id);
     }
   }

@@ -1,0 +1,102 @@
+/** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
+import { expect, test } from 'vitest';
+import { LazyChange } from '../../bindings/cache/change.ts';
+import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/keys.ts';
+import { CapstanError } from '../../bindings/errors.ts';
+import { ByteStore, type Thing, thing } from './byte-store.ts';
+
+// Nobody listened while a list brought the same object again: the store took that for proof that nobody had it, and let its bytes go with the
+// next update. Whoever had asked for it by its key before got an error of JSON.parse from its members.
+test('an object that was asked for stays readable when it is listed again while nobody listens', () => {
+  const world = new ByteStore();
+  world.store.exchange(world.object(thing('a', 1)), false);
+  const held = world.store.getByKey('n/a');
+  world.decoder.gather(true);
+  const [again] = world.items(thing('a', 1));
+  world.store.exchange(again as Thing, true);
+  world.decoder.gather(false);
+  world.store.settle();
+  for (let version = 2; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
+  expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
+});
+
+// The same the other way round: what came while nobody listened was then listed and told of, and still counted as seen by nobody.
+test('an object that is told of by a list stays readable though nobody listened when it came', () => {
+  const world = new ByteStore();
+  world.store.exchange(world.object(thing('a', 1)), true);
+  const newer = world.object(thing('a', 2));
+  world.decoder.gather(true);
+  const [told] = world.items(thing('a', 1)); // from a replica that lags behind
+  world.decoder.gather(false);
+  world.store.exchange(newer, true);
+  world.store.replace([told as Thing], '9');
+  for (let version = 3; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
+  expect(JSON.stringify(told)).toBe(JSON.stringify(thing('a', 1)));
+});
+
+// The store's version is read from the object that brought it. When a tombstone or a key removed that object, and nobody had seen it, its bytes
+// were gone.
+test.each([
+  ['a tombstone', new DeletedFinalStateUnknown<Thing>('n/a', undefined as unknown as Thing)],
+  ['a key', new ExplicitKey('n/a') as unknown as Thing],
+])('a store knows its version when %s has removed the object that brought it', (_, removed) => {
+  const world = new ByteStore();
+  world.store.exchange(world.object(thing('a', 7)), true);
+  world.store.delete(removed);
+  expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
+  world.store.exchange(world.object(thing('a', 8)), true);
+  expect(world.store.lastStoreSyncResourceVersion()).toBe('8');
+});
+
+// A member's accessor asks the object that it is called for. A Proxy, or an object that the accessors were copied to, has no bytes to be asked
+// for: both read `undefined` everywhere, which is an answer, and a wrong one.
+test('a member that is read through a Proxy, or after its accessor was copied, is an error and not undefined', () => {
+  const object = new ByteStore().object(thing('a', 1, { x: 1 }));
+  const copied: Thing = Object.defineProperties({} as Thing, Object.getOwnPropertyDescriptors(object));
+  for (const other of [new Proxy(object, {}), copied]) {
+    expect(() => other.spec).toThrow(CapstanError);
+    expect(other.kind).toBe('Thing');
+  }
+  expect(Object.create(object).spec).toEqual({ x: 1 });
+  expect({ ...object }.spec).toEqual({ x: 1 });
+});
+
+// A list shares what is stored. Where it named a stored object, then another of its key, then the first again, the first had left the core by then,
+// and the list failed for want of a key.
+test('a list that names an object, another of its key and the first again ends with the first', () => {
+  const world = new ByteStore({ node: 'spec' });
+  world.store.add(world.object(thing('a', 1, 'x')));
+  world.decoder.gather(true);
+  const list = world.items(thing('a', 1, 'x'), thing('a', 2, 'y'), thing('a', 1, 'x'));
+  world.decoder.gather(false);
+  world.store.delete(new DeletedFinalStateUnknown<Thing>('n/a', undefined));
+  world.store.replace(list, '9');
+  expect(world.content(['node'])).toEqual({
+    size: 1,
+    objects: [['n/a', JSON.stringify(thing('a', 1, 'x'))]],
+    byIndex: [[['x', ['n/a']]]],
+  });
+});
+
+// Versions are counted in each cache. An object of another cache that happened to have the number of the one that was replaced was taken for it, and the
+// change bits proved that nothing had changed between two objects of which one had never been looked at.
+test('what changed against an object of another cache is found out by comparing', () => {
+  const [here, there] = [new ByteStore(), new ByteStore()];
+  here.store.exchange(here.object(thing('a', 1, 'same')), false);
+  const now = here.object(thing('a', 2, 'same'));
+  const old = here.store.exchange(now, false) as Thing;
+  expect(new LazyChange(old, now).spec).toBe(false);
+  expect(new LazyChange(there.object(thing('a', 1, 'other')), now).spec).toBe(true);
+});
+
+// Nobody listened, but an index function of the user's had seen the object, and kept it. It read as an error of JSON.parse after the next update.
+test('an object that an index function has seen stays readable though nobody listens', () => {
+  const seen: Thing[] = [];
+  const index = (object: Thing): string[] => {
+    seen.push(object);
+    return [];
+  };
+  const world = new ByteStore({ seen: index });
+  for (let version = 1; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
+  expect(seen.map((object) => JSON.stringify(object))).toEqual([1, 2, 3, 4].map((n) => JSON.stringify(thing('a', n))));
+});

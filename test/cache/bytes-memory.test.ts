@@ -1,0 +1,242 @@
+/**
+ * The end of memory in a cache of bytes: all but a few blocks are taken, others each time. A change then either throws OUT_OF_MEMORY and has changed nothing, so that
+ * it succeeds when it is made again, or it never needed what was not there. At the end the cache gives everything back.
+ */
+import assert from 'node:assert/strict';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { CacheCore } from '../../bindings/cache-core.ts';
+import { CapstanError } from '../../bindings/errors.ts';
+import { Random, testSeed } from '../random.ts';
+import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
+
+const indexers = {
+  spec: 'spec',
+  labels: 'metadata.labels',
+  mine: (object: Thing) => [object.metadata.name, `v${object.metadata.resourceVersion}`],
+};
+const ROUNDS = 40;
+const INDICES = ['spec', 'labels', 'mine', 'late', 'later'];
+
+const odd = (name: string): string =>
+  `{"k\\u0069nd":"Thing","metadata":{"name":"${name}","namespace":"n"},"spec":"odd"}`;
+const labelled = (name: string, version: number): Thing => {
+  const made = thing(name, version, `s${version}`);
+  made.metadata.labels = { app: `a${version}`, tier: 'b' };
+  return made;
+};
+/** So many objects that the tables of a store are full: the next key and the next slot need a block. */
+function fill(world: ByteStore, count: number): void {
+  for (let i = 0; i < count; i++) world.store.exchange(world.object(labelled(`f${i}`, i)), i % 2 === 0);
+}
+
+interface Change {
+  /** Makes what the change is about. */
+  before(world: ByteStore): Thing[];
+  /** Is made again where it threw. */
+  run(world: ByteStore, objects: Thing[]): unknown;
+}
+
+const changes: Record<string, Change> = {
+  'the first object': { before: (w) => [w.object(labelled('a', 1))], run: (w, [a]) => w.store.add(a as Thing) },
+  'an event of a new object': {
+    before: (w) => [w.object(labelled('a', 1))],
+    run: (w, [a]) => w.store.exchange(a as Thing, false),
+  },
+  'an event of a known object': {
+    before: (w) => {
+      w.store.add(w.object(labelled('a', 1)));
+      return [w.object(labelled('a', 2))];
+    },
+    run: (w, [a]) => w.store.exchange(a as Thing, false),
+  },
+  'an odd object in place of bytes': {
+    before: (w) => {
+      w.store.add(w.object(labelled('a', 1)));
+      return [w.object(odd('a'))];
+    },
+    run: (w, [a]) => w.store.exchange(a as Thing, false),
+  },
+  'bytes in place of an odd object': {
+    before: (w) => {
+      w.store.add(w.object(odd('a')));
+      return [w.object(labelled('a', 2))];
+    },
+    run: (w, [a]) => w.store.exchange(a as Thing, true),
+  },
+  'the slot behind a full table': {
+    before: (w) => {
+      fill(w, 512);
+      return [w.object(labelled('a', 1))];
+    },
+    run: (w, [a]) => w.store.add(a as Thing),
+  },
+  'bytes in place of an odd object behind a full table': {
+    before: (w) => {
+      for (let i = 0; i < 256; i++) w.store.add(w.object(labelled(`f${i}`, i)));
+      w.store.add(w.object(odd('a')));
+      return [w.object(labelled('a', 2))];
+    },
+    run: (w, [a]) => w.store.add(a as Thing),
+  },
+  'an index by a path and one by a function': {
+    before: (w) => {
+      fill(w, 40);
+      return [];
+    },
+    run: (w) => w.store.addIndexers({ late: 'metadata.name', later: (object: Thing) => [object.metadata.name, 'all'] }),
+  },
+  replace: {
+    before: (w) => {
+      fill(w, 30);
+      w.store.add(w.object(odd('a')));
+      w.decoder.gather(true);
+      const list = w.items(...Array.from({ length: 400 }, (_, i) => labelled(`f${i + 10}`, i % 3 === 0 ? i + 10 : i)));
+      w.decoder.gather(false);
+      return list;
+    },
+    run: (w, list) => w.store.replace(list, '9'),
+  },
+  delete: {
+    before: (w) => {
+      fill(w, 3);
+      return [w.object(labelled('f1', 9))];
+    },
+    run: (w, [a]) => w.store.delete(a as Thing),
+  },
+};
+
+/** How many blocks of 64 B fit in the memory that there is. */
+function room({ x }: CacheCore): number {
+  let count = 0;
+  x.memoryLimit(x.memoryPages());
+  while (x.pathNew(64) !== 0) count++;
+  return count;
+}
+
+/** What an operation throws for want of memory. */
+function refusal(run: () => unknown, what: string): CapstanError | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof CapstanError && error.code === 'OUT_OF_MEMORY', `${what}: ${String(error)}`);
+    return error;
+  }
+}
+
+/** Empties a cache; then nothing of it may be left. */
+function requireNothingLeft(world: ByteStore, what: string): void {
+  world.store.replace([], '');
+  world.store.settle();
+  assert.equal(world.store.size(), 0, what);
+  assert.equal(world.store.bytes().live, 0, what);
+  for (const index of INDICES) assert.deepEqual(world.store.listIndexFuncValues(index), [], what);
+}
+
+/** Takes all the memory there is, but for a few blocks of each size. Answers what gives it back. */
+function exhaust(core: CacheCore, random: Random): () => void {
+  const { x } = core;
+  const taken: [block: number, bytes: number][] = [];
+  const spare: [block: number, bytes: number][] = [];
+  for (let bytes = 64; bytes <= 65_536; bytes *= 2) {
+    if (random.chance(0.3)) spare.push([x.pathNew(bytes), bytes]);
+  }
+  x.memoryLimit(x.memoryPages());
+  for (let bytes = 2 ** 24; bytes >= 64; bytes /= 2) {
+    for (let block = x.pathNew(bytes); block !== 0; block = x.pathNew(bytes)) taken.push([block, bytes]);
+  }
+  for (const [block, bytes] of spare) x.pathFree(block, bytes);
+  return () => {
+    for (const [block, bytes] of taken) x.pathFree(block, bytes);
+    x.memoryLimit(65_535);
+  };
+}
+
+describe('the end of memory', () => {
+  const seed = testSeed();
+  console.log(`test/cache/bytes-memory.test.ts: CAPSTAN_SEED=${seed}`);
+
+  const refused = new Map<string, number>();
+
+  afterAll(() => {
+    const all = [...refused].map(([name, count]) => `${name} ${count}`);
+    console.log(`refusals of ${ROUNDS}: ${all.join(', ')}`);
+  });
+
+  test.each(Object.entries(changes))(
+    '%s: throws and changes nothing, and succeeds when it is made again',
+    (name, change) => {
+      const random = new Random(seed);
+      const whole = new ByteStore(indexers);
+      change.run(whole, change.before(whole));
+      const wanted = whole.content(INDICES);
+      let refusals = 0;
+      for (let round = 0; round < ROUNDS; round++) {
+        const what = `${name}, round ${round}`;
+        const world = new ByteStore(indexers);
+        const objects = change.before(world);
+        const was = world.content(INDICES);
+        const giveBack = exhaust(world.decoder.core, random);
+        const refused = refusal(() => change.run(world, objects), what);
+        if (refused !== undefined) {
+          refusals++;
+          assert.deepEqual(world.content(INDICES), was, what);
+          giveBack();
+          change.run(world, objects);
+        }
+        assert.deepEqual(world.content(INDICES), wanted, what);
+        requireNothingLeft(world, what);
+      }
+      refused.set(name, refusals);
+    },
+  );
+
+  test('leaves no block behind: a change that was refused a hundred times leaves as much room as one that was refused once', () => {
+    for (const [name, change] of Object.entries(changes)) {
+      const roomAfter = (times: number): number => {
+        const world = new ByteStore(indexers);
+        const objects = change.before(world);
+        const { x } = world.decoder.core;
+        for (let granted = 0; granted < 30; granted++) {
+          for (let time = 0; time < times; time++) {
+            x.memoryGrant(granted);
+            const refused = refusal(() => change.run(world, objects), name);
+            x.memoryGrant(-1);
+            if (refused === undefined) return room(world.decoder.core);
+          }
+        }
+        return room(world.decoder.core);
+      };
+      assert.equal(roomAfter(100), roomAfter(1), name);
+    }
+  });
+
+  test('in a watch and in a list: the same frame comes when there is memory again', () => {
+    for (let granted = 0; granted < 12; granted++) {
+      const world = new ByteStore(indexers);
+      const { x } = world.decoder.core;
+      const text = `{"type":"ADDED","object":${JSON.stringify(thing('a', 1, 'x'.repeat(40_000)))}}`;
+      x.memoryGrant(granted);
+      if (refusal(() => world.frames.push(bytes(text)), `push ${granted}`) !== undefined) {
+        x.memoryGrant(-1);
+        world.frames.push(bytes(text));
+        x.memoryGrant(granted);
+      }
+      const refused = refusal(() => assert.notEqual(world.frames.next(), undefined), `next ${granted}`);
+      x.memoryGrant(-1);
+      if (refused !== undefined) expect(world.frames.next()).toMatchObject({ type: 'ADDED' });
+      expect(world.frames.next()).toBeUndefined();
+      requireNothingLeft(world, `frame ${granted}`);
+    }
+    for (let granted = 0; granted < 12; granted++) {
+      const world = new ByteStore(indexers);
+      const { x } = world.decoder.core;
+      x.memoryGrant(granted);
+      const refused = refusal(() => world.items(thing('a', 1), thing('b', 2, 'x'.repeat(40_000))), `list ${granted}`);
+      x.memoryGrant(-1);
+      if (refused === undefined) expect(granted).toBeGreaterThan(2);
+      expect(world.items(thing('a', 1), thing('b', 2))).toHaveLength(2);
+      requireNothingLeft(world, `list ${granted}`);
+    }
+  });
+});
