@@ -7,7 +7,7 @@ export type SeamName = (typeof SEAMS)[number];
 
 /**
  * Who takes updates in. `parse`: TextDecoder and JSON.parse of the objects alone, kept nowhere. `map`: the same into a Map. `capstan`: our
- * informer, from a transport that has the bytes to a handler that counts. `seam-…`: a decoder and a store without reflector and queues.
+ * informer, from a transport that has the bytes to a handler that counts. `seam-…`: a decoder and a store without reflector, queues and handlers.
  */
 export const BYTES_PEERS: readonly string[] = ['parse', 'map', 'capstan', ...SEAMS.map((name) => `seam-${name}`)];
 
