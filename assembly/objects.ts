@@ -223,7 +223,9 @@ function dropSpare(objects: usize): void {
 }
 
 /** A version with room for so many bytes, and what else it is to have still to be written; or NO_MEMORY. */
-function newVersion(objects: usize, bytes: u32): i32 {
+function newVersion(objects: usize, exactly: u32): i32 {
+  // Rounded, so that a version fits where one of a digit less was.
+  const bytes = (exactly + 63) & ~63;
   const spare = load<u32>(objects, O_SPARE);
   if (spare != 0) {
     const room = arenaSize(objectAt(objects, spare - 1));

@@ -25,7 +25,8 @@ export interface DeltaStore<T> {
   listKeys(): string[];
   update(object: T): void;
   delete(object: T | DeletedFinalStateUnknown<T>): void;
-  replace(list: readonly T[], resourceVersion: string): void;
+  /** `untold`: as for `exchange`. */
+  replace(list: readonly T[], resourceVersion: string, untold?: boolean): void;
   bookmark(resourceVersion: string): void;
   /** `get` and `update` in one, where the store has that. `untold`: nobody will see the object or what it gives. */
   exchange?(object: T, untold: boolean): T | undefined;
@@ -156,6 +157,10 @@ function replaceAll<T extends object>(
   isInInitialList: boolean,
   keyFunc: (object: T) => string,
 ): void {
+  if (handler.isIdle?.() === true) {
+    store.replace(objects, resourceVersion, true);
+    return;
+  }
   const { replaced, gone } = store.compare?.(objects) ?? compare(store, objects, keyFunc);
   store.replace(objects, resourceVersion);
   for (const tombstone of gone) handler.onDelete(tombstone);

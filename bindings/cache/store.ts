@@ -103,8 +103,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     if (!tombstone) this.#newest(object);
   }
 
-  /** Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed. */
-  replace(list: readonly T[], resourceVersion: string): void {
+  /**
+   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed.
+   *
+   * @param untold @internal as for `exchange`
+   */
+  replace(list: readonly T[], resourceVersion: string, untold = false): void {
     const objects = Array.from(list); // read once: key and index functions are a user's
     const keys: (string | undefined)[] = [];
     const values: (Values[] | undefined)[] = [];
@@ -118,7 +122,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
       objects.forEach((object, i) => {
         const version = this.#column.versionOf(object);
-        if (version !== undefined) this.#putVersion(version, object);
+        if (version !== undefined) this.#putVersion(version, object, this.#slotOf(object), untold);
         // Without a key: its version has left the core since, as the list named it, then another of its key, and now it again.
         else this.#put(keys[i] ?? this.#keyOf(object), object, values[i] ?? this.#indices.valuesOf(object));
       });
@@ -254,7 +258,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     }
     const slot = (this.#column.versions as Versions).slot(version, false);
     const old = untold ? undefined : this.#column.last(slot);
-    this.#putVersion(version, object, slot, untold && !this.#indices.showObjects);
+    this.#putVersion(version, object, slot, untold);
     this.#resourceVersion = object;
     return old;
   }
@@ -355,7 +359,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       if (known < 0) this.#release(slot);
       throw error;
     }
-    this.#column.putVersion(slot, version, changes, untold);
+    this.#column.putVersion(slot, version, changes, untold && !this.#indices.showObjects);
   }
 
   #valuesAt(slot: number): readonly Values[] {
