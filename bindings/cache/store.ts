@@ -389,6 +389,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #find(key: string): number {
+    if (this.#core.x !== this.#x) this.#core.x.memoryPages(); // where keys are hashed in JS, those that are known would be answered after a trap too
     try {
       return this.#slots.find(key);
     } catch (cause) {
