@@ -22,11 +22,12 @@ export { arenaCheck } from "./arena-check";
 export { pathNew, pathFree, pathValues, pathList } from "./path";
 export { indexByPath, objectIndex } from "./path-index";
 export { jsonDepth } from "./json";
-export { scanKeepManaged } from "./scan";
+export { scanHint, scanKeepManaged } from "./scan";
+export { trimScanned } from "./trim";
 export { shapeAt } from "./shapes";
 export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
 export { scanReport } from "./report";
 export {
   objectsNew, objectsFree, objectAt, objectStage, objectStageLike, objectRetain, objectRelease, objectOf, objectReady, objectPut, objectTake, objectChanges,
-  objectsLive, objectsTotal, objectSlot, scannedSlot,
+  objectsLive, objectsTotal, objectSize, objectMark, objectsMarked, objectSlot, scannedSlot,
 } from "./objects";

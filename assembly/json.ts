@@ -15,6 +15,8 @@ export let failureAt: usize = 0;
 /** A backslash has been met in a string since this was last reset. */
 export let escaped: bool = false;
 
+/** A character beyond ASCII has been met in a string since this was last reset. */
+export let beyondAscii: bool = false;
 /** Bytes that are not UTF-8 are passed over: for text that the host decodes, who replaces them as every decoder does. */
 export let lenient: bool = false;
 
@@ -41,6 +43,14 @@ export function jsonDepth(levels: u32): void {
 
 export function setLenient(on: bool): void {
   lenient = on;
+}
+
+export function noteBeyondAscii(): void {
+  beyondAscii = true;
+}
+
+export function resetBeyondAscii(): void {
+  beyondAscii = false;
 }
 
 export function resetEscaped(): void {
@@ -89,6 +99,7 @@ function isHex(c: u32): bool {
 function skipUnusual(p: usize): usize {
   const c = <u32>load<u8>(p);
   if (c >= 0x80) {
+    beyondAscii = true;
     do {
       const next = skipCharacter(p);
       if (next == 0 && !lenient) return 0;

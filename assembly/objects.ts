@@ -4,16 +4,17 @@
 // where it may move, so only its number stands anywhere else. It counts who refers to it: a slot, a delta that waits, or a host's list; the last one to let go gives
 // the bytes back.
 //
-//   |length u32|top shape u16, metadata shape u16|references u32|- |spans: of each member of the object, then of its metadata, |start u32|end u32|
+//   |length u32|top shape u16, metadata shape u16|references u32|flags u32|spans: of each member of the object, then of its metadata, |start u32|end u32|
 //   from the first byte of the JSON on|JSON|
 
-import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaTotal } from "./arena";
+import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaSize, arenaTotal } from "./arena";
+import { BLOCK_HEAD } from "./holes";
 import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { NO_MEMORY, NOTHING } from "./record";
-import { META, TOP, cutEnd, cutStart, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
+import { META, TOP, cutEnd, cutStart, isAscii, isNamed, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
 import {
-  ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, M_VALUE, M_VALUE_END, MANAGED_FIELDS, NAME, NAMESPACE, RESOURCE_VERSION, SPEC, STATUS, indexIn, memberAt,
+  ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, M_VALUE, M_VALUE_END, MANAGED_FIELDS, NAME, NAMESPACE, NO_SHAPE, RESOURCE_VERSION, SPEC, STATUS, indexIn, hasName, memberAt,
   shapeCount,
 } from "./shapes";
 
@@ -25,11 +26,15 @@ const O_FREE_COUNT: usize = 12;
 const O_VERSIONS: usize = 16; // numbers ever made: all are below it
 const O_SLOTS: usize = 20; // u32 block: version + 1 by slot
 const O_SLOTS_ROOM: usize = 24;
+const O_SPARE: usize = 28; // version + 1 that nobody refers to any more, whose block the next one takes if it fits: it is still in the cache; 0: none
 
 const V_LENGTH: usize = 0;
 export const V_TOP: usize = 4;
 export const V_META: usize = 6;
 const V_REFERENCES: usize = 8;
+const V_FLAGS: usize = 12;
+const IS_ASCII: u32 = 1;
+const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
 export const V_SPANS: usize = 16;
 
 /** What a put changed; bits of `Change` in bindings/cache/change.ts. */
@@ -132,6 +137,32 @@ export function objectSlot(objects: usize, version: u32, keys: usize, intern: bo
     : keysFindObject(keys, namespaceAt, namespaceBytes, contentOf(json, name), contentBytes(name));
 }
 
+/**
+ * Where the stored version of the key that was scanned last lies, or 0. What a scan finds equal to it, byte by byte, it need not check again.
+ */
+export function storedLike(objects: usize, keys: usize): usize {
+  if (metaShape == NO_SHAPE || metaValue(NAME) == 0 || !isNamed()) return 0;
+  const slot = scannedSlot(keys);
+  const version = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
+  return version < 0 ? 0 : objectAt(objects, <u32>version);
+}
+
+/** Where the member of a version at a place begins and ends, if it has the name; 0 in storedEnd if not. */
+export let storedEnd: usize = 0;
+export function storedMember(at: usize, index: u32, name: usize, length: u32): usize {
+  storedEnd = 0;
+  const shape = <u32>load<u16>(at, V_TOP);
+  if (!hasName(shape, index, name, length)) return 0;
+  const json = jsonOf(at);
+  const span = at + V_SPANS + (<usize>index << 3);
+  storedEnd = json + load<u32>(span, 4);
+  return json + load<u32>(span);
+}
+
+export function isStoredAscii(at: usize): bool {
+  return (load<u32>(at, V_FLAGS) & IS_ASCII) != 0;
+}
+
 /** The slot that the object scanned last has in a key table, as from keysFind. */
 export function scannedSlot(keys: usize): i32 {
   const name = metaValue(NAME);
@@ -182,22 +213,47 @@ function storeSpans(to: usize, members: usize, count: u32): void {
   }
 }
 
-/** Keeps the object scanned last as a version with one reference. It was regular. Answers its number or NO_MEMORY. */
-export function objectStage(objects: usize): i32 {
+/** What nobody refers to any more goes back to the arena. */
+function dropSpare(objects: usize): void {
+  const spare = load<u32>(objects, O_SPARE);
+  if (spare == 0) return;
+  store<u32>(objects, 0, O_SPARE);
+  arenaRelease(arenaOf(objects), objectAt(objects, spare - 1));
+  giveNumber(objects, spare - 1);
+}
+
+/** A version with room for so many bytes, and what else it is to have still to be written; or NO_MEMORY. */
+function newVersion(objects: usize, bytes: u32): i32 {
+  const spare = load<u32>(objects, O_SPARE);
+  if (spare != 0) {
+    const room = arenaSize(objectAt(objects, spare - 1));
+    if (room >= bytes && room - bytes <= (bytes >> 4) + 32) {
+      store<u32>(objects, 0, O_SPARE);
+      return <i32>(spare - 1);
+    }
+  }
   const number = takeNumber(objects);
   if (number < 0) return NO_MEMORY;
+  if (arenaAlloc(arenaOf(objects), bytes, <u32>number) != 0) return number;
+  dropSpare(objects);
+  if (arenaAlloc(arenaOf(objects), bytes, <u32>number) != 0) return number;
+  giveNumber(objects, <u32>number);
+  return NO_MEMORY;
+}
+
+/** Keeps the object scanned last as a version with one reference. It was regular. Answers its number or NO_MEMORY. */
+export function objectStage(objects: usize): i32 {
   const cut = <u32>(cutEnd - cutStart);
   const length = <u32>(objectEnd - objectStart) - cut;
   const spans = (topCount + metaCount) << 3;
-  const at = arenaAlloc(arenaOf(objects), <u32>V_SPANS + spans + length, <u32>number);
-  if (at == 0) {
-    giveNumber(objects, <u32>number);
-    return NO_MEMORY;
-  }
+  const number = newVersion(objects, <u32>V_SPANS + spans + length);
+  if (number < 0) return NO_MEMORY;
+  const at = objectAt(objects, <u32>number);
   store<u32>(at, length, V_LENGTH);
   store<u16>(at, topShape, V_TOP);
   store<u16>(at, metaShape, V_META);
   store<u32>(at, 1, V_REFERENCES);
+  store<u32>(at, isAscii ? IS_ASCII : 0, V_FLAGS);
   storeSpans(at + V_SPANS, TOP, topCount);
   storeSpans(at + V_SPANS + (topCount << 3), META, metaCount);
   const json = at + V_SPANS + spans;
@@ -211,7 +267,7 @@ export function objectStage(objects: usize): i32 {
 }
 
 @inline
-function sameBytes(a: usize, b: usize, length: u32): bool {
+export function sameBytes(a: usize, b: usize, length: u32): bool {
   if (length >= 16) {
     const last: usize = length - 16;
     for (let i: usize = 0; i < last; i += 16) if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false;
@@ -251,8 +307,8 @@ export function objectRelease(objects: usize, version: u32): bool {
   const references = load<u32>(at, V_REFERENCES) - 1;
   store<u32>(at, references, V_REFERENCES);
   if (references != 0) return false;
-  arenaRelease(arenaOf(objects), at);
-  giveNumber(objects, version);
+  dropSpare(objects);
+  store<u32>(objects, version + 1, O_SPARE);
   return true;
 }
 
@@ -331,9 +387,32 @@ export function objectChanges(objects: usize, from: u32, to: u32): u32 {
 
 /** Bytes of live versions with their spans, and of all the memory they lie in. */
 export function objectsLive(objects: usize): u32 {
-  return arenaLive(arenaOf(objects));
+  const spare = load<u32>(objects, O_SPARE);
+  return arenaLive(arenaOf(objects)) - (spare == 0 ? 0 : arenaSize(objectAt(objects, spare - 1)) + BLOCK_HEAD);
 }
 
 export function objectsTotal(objects: usize): u32 {
   return arenaTotal(arenaOf(objects));
+}
+
+/** What a version adds to objectsLive. */
+export function objectSize(objects: usize, version: u32): u32 {
+  return arenaSize(objectAt(objects, version)) + <u32>BLOCK_HEAD;
+}
+
+/** Marks a version; for good, as it never changes. */
+export function objectMark(objects: usize, version: u32): void {
+  const at = objectAt(objects, version);
+  store<u32>(at, load<u32>(at, V_FLAGS) | IS_MARKED, V_FLAGS);
+}
+
+/** How many slots have a version that is marked. Looks at all of them. */
+export function objectsMarked(objects: usize): u32 {
+  let marked: u32 = 0;
+  const room = load<u32>(objects, O_SLOTS_ROOM);
+  for (let slot: u32 = 0; slot < room; slot++) {
+    const version = objectOf(objects, slot);
+    if (version >= 0 && (load<u32>(objectAt(objects, <u32>version), V_FLAGS) & IS_MARKED) != 0) marked++;
+  }
+  return marked;
 }

@@ -89,7 +89,7 @@ function pushScalar(name: usize, nameBytes: u32, p: usize, end: usize): i32 {
 
 /** `b` may be read for 16 bytes behind its end, as all of a document may. */
 @inline
-function sameName(a: usize, b: usize, bytes: u32): bool {
+export function sameName(a: usize, b: usize, bytes: u32): bool {
   let left = bytes;
   while (left > 16) {
     if (i8x16.bitmask(i8x16.eq(v128.load(a), v128.load(b))) != 0xffff) return false;

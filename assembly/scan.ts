@@ -5,8 +5,9 @@
 // such an object, and any other whose members are no plain list, is odd: then the host decodes it whole.
 
 import {
-  BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, QUOTE, TOO_DEEP, deepest, escaped, fail, resetEscaped, skipSpace, skipString, skipValue,
+  BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";
+import { isStoredAscii, sameBytes, storedEnd, storedLike, storedMember } from "./objects";
 import {
   METADATA, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
 } from "./shapes";
@@ -19,6 +20,8 @@ export let topShape: u32 = NO_SHAPE;
 export let metaShape: u32 = NO_SHAPE;
 export let objectStart: usize = 0;
 export let objectEnd: usize = 0;
+/** All of it is ASCII. */
+export let isAscii = true;
 /** What is left out of the object: its managedFields with the comma that goes with them. Empty: nothing. */
 export let cutStart: usize = 0;
 export let cutEnd: usize = 0;
@@ -94,15 +97,47 @@ function scanMetadata(p: usize, around: u32): usize {
   }
 }
 
+let hintObjects: usize = 0;
+let hintKeys: usize = 0;
+/** Bytes from here on have not come yet. */
+let limit: usize = 0;
+
+/** The store whose objects are scanned, and its key table. */
+export function scanHint(objects: usize, keys: usize): void {
+  hintObjects = objects;
+  hintKeys = keys;
+}
+
+/** A scan may look at bytes below `end`. */
+export function scanLimit(end: usize): void {
+  limit = end;
+}
+
+/**
+ * Where the value of a member ends when it is, byte by byte, the one that the stored version has at the same place: that one was checked. An update changes little, so
+ * that most of spec or status is compared (a hundredth of a nanosecond a byte) and not checked again (four times that). 0: check it.
+ */
+@inline
+function endLikeStored(stored: usize, index: u32, name: usize, length: u32, value: usize): usize {
+  const c = <u32>load<u8>(value);
+  if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0; // of others the end does not show in their own bytes
+  const from = storedMember(stored, index, name, length);
+  if (storedEnd == 0) return 0;
+  const bytes = storedEnd - from;
+  return value + bytes < limit && sameBytes(from, value, <u32>bytes) ? value + bytes : 0;
+}
+
 /** The object at `p`, which lies in `around` containers; answers where it ends, or 0. */
 export function scanObject(p: usize, around: u32): usize {
   objectStart = p;
+  resetBeyondAscii();
   topCount = 0;
   metaCount = 0;
   cutStart = 0;
   cutEnd = 0;
   overflow = false;
   let hasMetadata = false;
+  let stored: usize = 0;
   if (around + 1 >= deepest) return fail(TOO_DEEP, p);
   p = skipSpace(p + 1);
   if (load<u8>(p) == CLOSE_BRACE) p++;
@@ -117,9 +152,20 @@ export function scanObject(p: usize, around: u32): usize {
       if (value == 0) return 0;
       if (load<u8>(value) == OPEN_BRACE && isMetadata(name, nameEnd - name)) {
         p = scanMetadata(value, around + 2);
+        if (p == 0) return 0;
         hasMetadata = true;
-      } else p = skipValue(value, around + 1);
-      if (p == 0) return 0;
+        metaShape = overflow ? NO_SHAPE : shapeOf(META, metaCount, metaShape);
+        stored = hintObjects == 0 ? 0 : storedLike(hintObjects, hintKeys);
+      } else {
+        const end: usize = stored == 0 ? 0 : endLikeStored(stored, topCount, name, <u32>(nameEnd - name), value);
+        if (end != 0) {
+          p = end;
+          if (!isStoredAscii(stored)) noteBeyondAscii();
+        } else {
+          p = skipValue(value, around + 1);
+          if (p == 0) return 0;
+        }
+      }
       if (topCount < MOST_MEMBERS) {
         const member = memberAt(TOP, topCount++);
         store<u32>(member, <u32>name, M_NAME);
@@ -137,8 +183,9 @@ export function scanObject(p: usize, around: u32): usize {
       p = skipSpace(p + 1);
     }
   objectEnd = p;
+  isAscii = !beyondAscii;
   topShape = overflow ? NO_SHAPE : shapeOf(TOP, topCount, topShape);
-  metaShape = overflow || !hasMetadata ? NO_SHAPE : shapeOf(META, metaCount, metaShape);
+  if (overflow || !hasMetadata) metaShape = NO_SHAPE;
   return p;
 }
 
@@ -160,6 +207,14 @@ function isText(member: usize): bool {
   return load<u8>(<usize>load<u32>(member, M_VALUE)) == QUOTE;
 }
 
+/** Whether metadata has a name and perhaps a namespace, both strings. */
+export function isNamed(): bool {
+  const name = metaValue(NAME);
+  if (name == 0 || !isText(name)) return false;
+  const namespace = metaValue(NAMESPACE);
+  return namespace == 0 || isText(namespace);
+}
+
 /**
  * Whether the object can be kept as it is: a plain list of members, with metadata that has a name and perhaps a namespace, both strings.
  * Else the host decodes it whole, and finds out what is wrong with it if anything is.
@@ -167,10 +222,7 @@ function isText(member: usize): bool {
 export function isRegular(): bool {
   if (topShape == NO_SHAPE || metaShape == NO_SHAPE || isOdd(topShape) || isOdd(metaShape)) return false;
   if (indexIn(topShape, METADATA) < 0) return false;
-  const name = metaValue(NAME);
-  if (name == 0 || !isText(name)) return false;
-  const namespace = metaValue(NAMESPACE);
-  return namespace == 0 || isText(namespace);
+  return isNamed();
 }
 
 // A watch event

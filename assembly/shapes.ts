@@ -79,6 +79,14 @@ function isShape(shape: usize, members: usize, size: u32): bool {
   return true;
 }
 
+/** Whether a shape has this name at a place. */
+export function hasName(shape: u32, index: u32, name: usize, length: u32): bool {
+  const at = shapeAt(shape);
+  if (index >= <u32>load<u16>(at, S_COUNT)) return false;
+  const entry = nameEntry(at, index);
+  return load<u32>(entry, 4) == length && sameBytes(name, at + load<u32>(entry), length);
+}
+
 function hashOf(members: usize, size: u32): u32 {
   let hash: u64 = size;
   for (let i: u32 = 0; i < size; i++) {

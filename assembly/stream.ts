@@ -11,7 +11,7 @@ import {
   BACKSLASH, BAD_GRAMMAR, BAD_UTF8, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SHORT, fail, failure, failureAt, isSpace, setLenient,
   skipString, skipValue,
 } from "./json";
-import { scanEvent, scanObject } from "./scan";
+import { scanEvent, scanLimit, scanObject } from "./scan";
 
 const STREAM_BYTES: u32 = 64;
 const B_BLOCK: usize = 0; // u32 address of the bytes
@@ -199,6 +199,7 @@ function next(stream: usize, what: u32): i32 {
   const limit = load<u32>(stream, B_LIMIT);
   const block = <usize>load<u32>(stream, B_BLOCK);
   valueStart = block + load<u32>(stream, B_START);
+  scanLimit(block + load<u32>(stream, B_END));
   if (load<u32>(stream, B_COUNTING) == 0) {
     valueEnd = scan(what, valueStart);
     if (valueEnd != 0) return valueEnd - valueStart > limit ? TOO_LONG : VALUE;

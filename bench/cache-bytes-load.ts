@@ -3,20 +3,20 @@
  *
  *     node --expose-gc bench/cache-bytes-load.ts --peer P --live N --events E
  *
- * N Pods are in the cache. After a warm-up, E random updates are taken in, as bytes that lie in memory in chunks of 64 KiB. They were written
+ * N Pods are in the cache. After a warm-up of as many, E random updates are taken in, as bytes that lie in memory in chunks of 64 KiB. They were written
  * before and are read once, so they come from main memory: a part of a microsecond each, which all peers pay.
  */
 import { defineResource, ListWatch, SharedIndexInformer, type Transport } from 'capstan/cache';
 import { processDelta } from '../bindings/cache/process-deltas.ts';
 import { BYTES_PEERS, SEAMS, type SeamName } from './cache-peers.ts';
-import { seams } from './cache-seam.ts';
+import { type Seam, seams } from './cache-seam.ts';
 import type { Figure } from './figures.ts';
 import { flagsOrExit } from './flags.ts';
 import { ParsedCache, type Pod } from './parsed-cache.ts';
 import { chunksOf, frameText, keyOf, listTexts, podText, randomUpdates, type Update } from './pod-bytes.ts';
 
 const { peer, live, events } = flagsOrExit('cache-bytes-load.ts', { peer: BYTES_PEERS, live: 100_000, events: 40_000 });
-const WARM_UP = Math.ceil(events / 4);
+const WARM_UP = events;
 
 interface Times {
   ns: number;
@@ -90,16 +90,21 @@ function parse(keep: boolean): Times {
   return times;
 }
 
-function throughSeam(name: SeamName): Times {
-  const { decoder, store } = seams[name]();
+function listInto({ decoder, store }: Seam): void {
   const page = decoder.page();
   for (const chunk of chunksOf(listTexts(0, live, live))) page.push(chunk);
+  const { items, resourceVersion } = page.end();
+  const silent = { onAdd() {}, onUpdate() {}, onDelete() {} };
+  processDelta(silent, store, { type: 'ReplacedAll', objects: items, resourceVersion }, true);
+  page.close();
+}
+
+function throughSeam(name: SeamName): Times {
+  const seam = seams[name]();
+  const { decoder, store } = seam;
+  listInto(seam); // a function of its own, so that nobody holds the list
   let seen = 0;
   const handler = { onAdd() {}, onUpdate: () => void seen++, onDelete() {} };
-  const { items, resourceVersion } = page.end();
-  processDelta(handler, store, { type: 'ReplacedAll', objects: items, resourceVersion }, true);
-  page.close();
-
   const reader = decoder.frames();
   const run = (chunks: readonly Uint8Array[]): void => {
     for (const chunk of chunks) {

@@ -30,6 +30,10 @@ export interface CacheExports extends BaseExports {
   /** How deep JSON may nest. */
   jsonDepth(levels: number): void;
   scanKeepManaged(keep: boolean): void;
+  /** Of which store the objects are that are scanned. */
+  scanHint(objects: number, keys: number): void;
+  /** Cuts members out of what was scanned last (assembly/trim.ts): 0 nothing, 1 some; FALLBACK; NO_MEMORY. */
+  trimScanned(tree: number): number;
   shapeAt(shape: number): number;
   /** Bytes from the network and the values in them; what the calls answer is in bindings/cache/bytes/stream.ts. */
   streamNew(limit: number): number;
@@ -59,6 +63,11 @@ export interface CacheExports extends BaseExports {
   objectChanges(objects: number, from: number, to: number): number;
   objectsLive(objects: number): number;
   objectsTotal(objects: number): number;
+  /** What a version adds to objectsLive. */
+  objectSize(objects: number, version: number): number;
+  objectMark(objects: number, version: number): void;
+  /** How many slots have a version that is marked. */
+  objectsMarked(objects: number): number;
   /** The slot of a version's key in a key table, or of the object scanned last: as from keysFind, or keysIntern. */
   objectSlot(objects: number, version: number, keys: number, intern: boolean): number;
   scannedSlot(keys: number): number;
@@ -135,6 +144,8 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     keysTextWide: guard(e.keysTextWide),
     jsonDepth: guard(e.jsonDepth),
     scanKeepManaged: guard(e.scanKeepManaged),
+    scanHint: guard(e.scanHint),
+    trimScanned: guard(e.trimScanned),
     shapeAt: guard(e.shapeAt),
     streamNew: guard(e.streamNew),
     streamFree: guard(e.streamFree),
@@ -160,6 +171,9 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     objectChanges: guard(e.objectChanges),
     objectsLive: guard(e.objectsLive),
     objectsTotal: guard(e.objectsTotal),
+    objectSize: guard(e.objectSize),
+    objectMark: guard(e.objectMark),
+    objectsMarked: guard(e.objectsMarked),
     objectSlot: guard(e.objectSlot),
     scannedSlot: guard(e.scannedSlot),
     indexNew: guard(e.indexNew),

@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'OUT_OF_MEMORY' // the core's memory cannot grow; nothing was changed
   | 'STALE_SLOT' // a slot of a queue whose key has been unpinned or is done
   | 'TOO_MANY_SLOTS' // slots tell the keys of a queue apart up to four million of them
+  | 'CACHE_FULL' // an object has no room in a cache with `maxBytes`; everything is asked for again until it has
   | 'QUEUE_FULL' // a queue with `maxDepth` has no room; nothing was changed
   | 'WASM_UNAVAILABLE' // the host forbids or lacks WebAssembly
   | 'ALREADY_STARTED' // run() or start() a second time

@@ -2,7 +2,8 @@
  * One instance of a WebAssembly module of ours: loading, views of its memory, and what happens when it
  * traps. Modules are compiled and instantiated synchronously at first use.
  *
- * - Views of the memory are made in one place: a growing memory detaches the old buffer.
+ * - Views of the memory are made in one place: a growing memory detaches the old buffer, and a view of that is empty (asking it is faster than asking
+ *   the memory for its buffer).
  * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then on every call throws.
  *   Whatever an export throws goes through `trapped`: of the few on the hot path by their callers, of all others at the seam (guard.ts).
  *   Other instances (each informer cache has its own) go on, and whoever asks for the shared one gets a new one.
@@ -155,25 +156,25 @@ export class Instance<X extends BaseExports> {
 
   /** All memory as u32. Valid until the next call into the core. */
   words(): Uint32Array {
-    if (this.#words.buffer !== this.#memory.buffer) this.#words = new Uint32Array(this.#memory.buffer);
+    if (this.#words.length === 0) this.#words = new Uint32Array(this.#memory.buffer);
     return this.#words;
   }
 
   /** All memory as i32. Valid until the next call into the core. */
   ints(): Int32Array {
-    if (this.#ints.buffer !== this.#memory.buffer) this.#ints = new Int32Array(this.#memory.buffer);
+    if (this.#ints.length === 0) this.#ints = new Int32Array(this.#memory.buffer);
     return this.#ints;
   }
 
   /** All memory as f64. Valid until the next call into the core. */
   doubles(): Float64Array {
-    if (this.#doubles.buffer !== this.#memory.buffer) this.#doubles = new Float64Array(this.#memory.buffer);
+    if (this.#doubles.length === 0) this.#doubles = new Float64Array(this.#memory.buffer);
     return this.#doubles;
   }
 
   /** All memory as bytes. Valid until the next call into the core. */
   bytes(): Uint8Array {
-    if (this.#bytes.buffer !== this.#memory.buffer) this.#bytes = new Uint8Array(this.#memory.buffer);
+    if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.#memory.buffer);
     return this.#bytes;
   }
 

@@ -89,9 +89,12 @@ export class Column<T extends object> {
     if (slot >= this.end) this.end = slot + 1;
   }
 
-  /** @param untold nobody gets the object that was decoded for it */
-  putVersion(slot: number, version: Version, untold: boolean): void {
-    this.versions?.put(slot, version, untold);
+  /**
+   * @param changes against the version that is there
+   * @param untold nobody gets the object that was decoded for it
+   */
+  putVersion(slot: number, version: Version, changes: number, untold: boolean): void {
+    this.versions?.put(slot, version, changes, untold);
     if (this.objects[slot] !== undefined) {
       this.objects[slot] = undefined;
       this.keys[slot] = undefined;

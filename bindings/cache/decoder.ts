@@ -8,7 +8,9 @@
 import { CapstanError, show } from '../errors.ts';
 import { FrameDecoder, type RawFrame } from './frames.ts';
 import type { KubeObject } from './keys.ts';
+import type { DecoderOptions } from './limits.ts';
 import { isStatus, type Status } from './status-error.ts';
+import { type Trim, trimOf, trimValue } from './trim.ts';
 
 /** One watch event. `foreign` is an object of another kind than the watch's: skipped, counted and reported, never applied. */
 export type Frame<T> =
@@ -63,17 +65,27 @@ export interface ExpectedKind {
 /** KEP-3157: the bookmark that ends the initial events of a streamed list. Only the value "true" does. */
 export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
-/** A decoder that gives plain objects, by JSON.parse. */
-export function jsonDecoder<T>(expected: ExpectedKind): Decoder<T> {
-  return { frames: () => new JsonFrameReader<T>(expected), page: () => new JsonPageReader<T>(expected) };
+/**
+ * A decoder that gives plain objects, by JSON.parse. Without options they have all that was sent. `maxObjectBytes` and `maxDepth` hold for watch
+ * events only, as a list is parsed whole.
+ */
+export function jsonDecoder<T>(expected: ExpectedKind, options?: DecoderOptions): Decoder<T> {
+  const trim = options && trimOf(options.drop ?? [], options.keepManagedFields ?? false);
+  return {
+    frames: () => new JsonFrameReader<T>(expected, trim, new FrameDecoder(options)),
+    page: () => new JsonPageReader<T>(expected, trim),
+  };
 }
 
 class JsonFrameReader<T> implements FrameReader<T> {
   readonly #expected: ExpectedKind;
-  readonly #frames = new FrameDecoder();
+  readonly #trim: Trim | undefined;
+  readonly #frames: FrameDecoder;
 
-  constructor(expected: ExpectedKind) {
+  constructor(expected: ExpectedKind, trim: Trim | undefined, frames: FrameDecoder) {
     this.#expected = expected;
+    this.#trim = trim;
+    this.#frames = frames;
   }
 
   push(chunk: Uint8Array): void {
@@ -82,7 +94,10 @@ class JsonFrameReader<T> implements FrameReader<T> {
 
   next(): Frame<T> | undefined {
     const raw = this.#frames.next();
-    return raw === undefined ? undefined : toFrame<T>(raw, this.#expected);
+    if (raw === undefined) return undefined;
+    const frame = toFrame<T>(raw, this.#expected);
+    if (this.#trim !== undefined && 'object' in frame) trimValue(frame.object, this.#trim);
+    return frame;
   }
 
   close(): void {
@@ -119,12 +134,14 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
 /** Collects the text and parses it once. */
 class JsonPageReader<T> implements PageReader<T> {
   readonly #expected: ExpectedKind;
+  readonly #trim: Trim | undefined;
   /** A byte order mark stays in the text, so that JSON.parse refuses it, as Go does. */
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
 
-  constructor(expected: ExpectedKind) {
+  constructor(expected: ExpectedKind, trim: Trim | undefined) {
     this.#expected = expected;
+    this.#trim = trim;
   }
 
   push(chunk: Uint8Array): void {
@@ -142,7 +159,10 @@ class JsonPageReader<T> implements PageReader<T> {
     this.#text = '';
     const what = `a list of ${describeKind(this.#expected)}`;
     const page = parseList(text, what, this.#expected);
-    for (const item of page.items) requireNamed(item, what);
+    for (const item of page.items) {
+      requireNamed(item, what);
+      if (this.#trim !== undefined) trimValue(item, this.#trim);
+    }
     return page as ListPage<T>;
   }
 

@@ -10,6 +10,7 @@ import { handleError } from '../handle-error.ts';
 import { SharedIndexInformer } from './informer.ts';
 import type { SharedIndexInformerOptions } from './informer-options.ts';
 import type { KubeObject } from './keys.ts';
+import { requireBytesFree, requireCacheLimits } from './limits.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
 import type { IndexSpec, Resource } from './resource.ts';
@@ -84,6 +85,8 @@ export class SharedInformerFactory {
     for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
     if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
     if (transform !== undefined) requireFunction('options.transform', transform);
+    requireCacheLimits(options);
+    if (transform !== undefined) requireBytesFree(options, 'a transform');
     this.#transport = transport;
     this.#options = options;
   }

@@ -5,6 +5,7 @@
  * a skipped frame would be an event lost for good.
  */
 import { CapstanError, show } from '../errors.ts';
+import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
 
 /** One watch event. `object` is an object of the resource, a bookmark's stub, or a Status for type ERROR. */
 export interface RawFrame {
@@ -12,13 +13,8 @@ export interface RawFrame {
   object: object;
 }
 
-/** client-go: apimachinery runtime/serializer/streaming, initial buffer 1 KiB and the largest frame. */
+/** client-go: apimachinery runtime/serializer/streaming, initial buffer. */
 const INITIAL_BYTES = 1024;
-const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** apimachinery: util/json, the deepest nesting that is decoded. */
-const MAX_DEPTH = 10_000;
-/** A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned first (1 ns a byte). */
-const MAX_SHALLOW_BYTES = 2 * MAX_DEPTH;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -41,6 +37,8 @@ const CLOSE_BRACE = 0x7d;
  */
 export class FrameDecoder {
   readonly #text = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #maxBytes: number;
+  readonly #maxDepth: number;
   #bytes = new Uint8Array(INITIAL_BYTES);
   /** What is not consumed lies in [start, end); [start, scanned) has been looked at by the value scanner. */
   #start = 0;
@@ -53,6 +51,11 @@ export class FrameDecoder {
   #noLineFeedBefore = 0;
   /** The line that ends here is not one value: the fast path stays off up to this offset, so that it costs one try a line. */
   #slowUntil = 0;
+
+  constructor(limits: Pick<DecoderOptions, 'maxObjectBytes' | 'maxDepth'> = {}) {
+    this.#maxBytes = limits.maxObjectBytes ?? MAX_OBJECT_BYTES;
+    this.#maxDepth = limits.maxDepth ?? MAX_DEPTH;
+  }
 
   /** Takes the bytes; they are copied. `next` gives the frames they complete. */
   push(chunk: Uint8Array): void {
@@ -85,7 +88,8 @@ export class FrameDecoder {
       return undefined;
     }
     this.#refuseOversize(lineFeed);
-    if (lineFeed - this.#start > MAX_SHALLOW_BYTES) {
+    // A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned first (1 ns a byte).
+    if (lineFeed - this.#start > 2 * this.#maxDepth) {
       this.#slowUntil = lineFeed + 1;
       return undefined;
     }
@@ -118,7 +122,8 @@ export class FrameDecoder {
         inString = true;
       } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         depth++;
-        if (depth > MAX_DEPTH) throw new CapstanError('DECODE', `a watch frame nests deeper than ${MAX_DEPTH} levels`);
+        if (depth > this.#maxDepth)
+          throw new CapstanError('DECODE', `a watch frame nests deeper than ${this.#maxDepth} levels`);
       } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
         depth--;
         if (depth === 0) end = at + 1;
@@ -162,8 +167,9 @@ export class FrameDecoder {
   }
 
   #refuseOversize(end: number): void {
-    if (end - this.#start > MAX_FRAME_BYTES) {
-      throw new CapstanError('DECODE', `a watch frame is longer than ${MAX_FRAME_BYTES} bytes`);
+    if (end - this.#start > this.#maxBytes) {
+      const advice = 'see the option maxObjectBytes';
+      throw new CapstanError('DECODE', `a watch frame is longer than ${this.#maxBytes} bytes: ${advice}`);
     }
   }
 

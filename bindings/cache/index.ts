@@ -31,7 +31,7 @@ export {
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
 export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
-export { metaNamespaceIndexFunc, namespaceIndex } from './indices.ts';
+export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './indices.ts';
 export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
 export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
 export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
@@ -45,6 +45,7 @@ export {
   metaNamespaceKeyFunc,
   splitMetaNamespaceKey,
 } from './keys.ts';
+export type { Budget, BytesMark, CacheLimits, DecoderOptions } from './limits.ts';
 export { ListWatch, type ListWatchOptions } from './list-watch.ts';
 export { Lister, type ListerOptions, NamespaceLister } from './lister.ts';
 export { MutationCache, type MutationCacheOptions } from './mutation-cache.ts';

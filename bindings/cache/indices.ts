@@ -13,6 +13,12 @@ import { parsePath, pathIndexFunc } from './json-path.ts';
 import type { KubeObject } from './keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
 
+/** Bits of assembly/objects.ts. */
+const SPEC = 8;
+const STATUS = 16;
+const METADATA = 32;
+export const ANY = -1;
+
 /** The values of an object under an index. One, as nearly all have, stands without an array. */
 export type Values = string | readonly string[];
 
@@ -25,6 +31,24 @@ const fromBytes = Symbol('values of a version');
 /** The name of the index that every informer has: objects by namespace, "" for those without one. */
 export const namespaceIndex = 'namespace';
 
+/**
+ * An index over labels, by `name=value`, as selectors write them. Its values are read out of the bytes.
+ *
+ * @example
+ * const pods = new Indexer<V1Pod, 'byLabel'>(undefined, { byLabel: labelIndex });
+ * pods.byIndex('byLabel', 'app=web');
+ */
+export const labelIndex = 'metadata.labels';
+
+/**
+ * An index over owners, by the uid in each owner reference. Its values are read out of the bytes.
+ *
+ * @example
+ * const pods = new Indexer<V1Pod, 'byOwner'>(undefined, { byOwner: ownerIndex });
+ * pods.byIndex('byOwner', '9e5d2c14-0b7a-4c1e-8f63-2a1f0f5c7d21'); // what a ReplicaSet with this uid owns
+ */
+export const ownerIndex = 'metadata.ownerReferences.uid';
+
 /** client-go: tools/cache/index.go MetaNamespaceIndexFunc. */
 export function metaNamespaceIndexFunc(object: object): string[] {
   return [(object as KubeObject).metadata?.namespace ?? ''];
@@ -36,6 +60,8 @@ export interface Index<T> {
   readonly map: IndexMap;
   /** In the core's memory; 0: the values are read from decoded objects. */
   readonly path: number;
+  /** Bits of changes without which the values stay what they are. */
+  readonly dependsOn: number;
 }
 
 export class Indices<T extends object> {
@@ -64,11 +90,17 @@ export class Indices<T extends object> {
     return all;
   }
 
-  /** The same for an object whose version has its bytes in the core: what a path says is left to `set`. */
-  valuesOfVersion(object: T): (Values | typeof fromBytes)[] {
-    const all: (Values | typeof fromBytes)[] = [];
+  /**
+   * The same for an object whose version has its bytes in the core: what a path says is left to `set`, and where that part of the object
+   * did not change, nothing is to be done.
+   *
+   * @param changes against the version that is there (assembly/objects.ts); all bits where there is none
+   */
+  valuesOfVersion(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
+    const all: (Values | typeof fromBytes | undefined)[] = [];
     for (const index of this.each) {
-      all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
+      if ((changes & index.dependsOn) === 0) all.push(undefined);
+      else all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
     }
     return all;
   }
@@ -144,7 +176,7 @@ export class Indices<T extends object> {
       const filled = added.map(({ name, spec, valuesOf, path, values }) => {
         const map = new IndexMap(this.#core, this.#inWasm);
         made.push(map);
-        const index: Index<T> = { spec, valuesOf, map, path };
+        const index: Index<T> = { spec, valuesOf, map, path, dependsOn: partOf(spec) };
         for (const [slot, of] of values) {
           if (of !== fromBytes) setValues(map, slot, of);
           else {
@@ -206,6 +238,18 @@ export class Indices<T extends object> {
       }
     };
   }
+}
+
+/** The bits of the part that an index looks at, where it names one: `spec`, `status`, or what `metadata` means in a change. */
+function partOf(spec: unknown): number {
+  if (spec === metaNamespaceIndexFunc) return METADATA;
+  if (typeof spec !== 'string') return ANY;
+  const [part, name] = parsePath(spec);
+  if (part === 'spec') return SPEC;
+  if (part === 'status') return STATUS;
+  if (part === 'metadata' && name !== undefined && name !== 'resourceVersion' && name !== 'managedFields')
+    return METADATA;
+  return ANY;
 }
 
 function setValues(map: IndexMap, slot: number, values: Values): void {

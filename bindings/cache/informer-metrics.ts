@@ -21,6 +21,8 @@ export interface InformerReadings {
   lastSignOfLifeSeconds(): number | undefined;
   /** Bytes of the cached objects, where they are kept as bytes. */
   bytes(): number | undefined;
+  /** Cached objects that have nothing but their metadata, where the informer may cut them. */
+  metadataOnly(): number | undefined;
   /** How many notifications wait for each handler; handlers of one name are added up. */
   handlerBacklogs(): { handler: string; depth: number }[];
 }

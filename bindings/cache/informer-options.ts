@@ -2,6 +2,7 @@
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
+import { type CacheLimits, requireBytesFree, requireCacheLimits } from './limits.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import type { ReflectorStatus } from './status.ts';
 
@@ -20,7 +21,7 @@ const FROM_REFLECTOR = [
 type FromReflector = Pick<ReflectorOptions, (typeof FROM_REFLECTOR)[number]>;
 
 /** `T` is inferred where the options are given; options kept in a variable and without a transform need none. */
-export interface SharedIndexInformerOptions<T extends object = never> extends FromReflector {
+export interface SharedIndexInformerOptions<T extends object = never> extends FromReflector, CacheLimits {
   /**
    * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default, is never, also for
    * handlers that ask for it. A handler may have a period of its own. The shortest is 1 s.
@@ -62,6 +63,8 @@ export interface InformerStatus extends ReflectorStatus {
   objects: number;
   /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
   bytes: { live: number; total: number };
+  /** How many of the cached objects have nothing but their metadata, as there was no room: see the option `whenFull`. */
+  metadataOnly: number;
   /** How many changes wait to be taken over into the cache. */
   queued: number;
   /** In the order in which they were added. */
@@ -88,6 +91,10 @@ export function requireInformerOptions<T extends object>(options: SharedIndexInf
   }
   const { queue = 'real' } = options;
   if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
+  requireCacheLimits(options);
+  if (transform !== undefined) requireBytesFree(options, 'a transform');
+  if (options.mutationDetector) requireBytesFree(options, 'the mutation detector');
+  if (options.keep === 'objects') requireBytesFree(options, "keep: 'objects'");
   requireMetrics(name, metricsProvider);
 }
 

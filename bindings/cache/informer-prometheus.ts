@@ -88,6 +88,9 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
     gauge('capstan_informer_last_sign_of_life_seconds', 'How many seconds ago the API server last sent a byte.', (of) =>
       of.readings?.lastSignOfLifeSeconds(),
     );
+    gauge('capstan_informer_metadata_only', 'Number of cached objects that had room for their metadata alone.', (of) =>
+      of.readings?.metadataOnly(),
+    );
     const latency = 'informer_processing_latency_seconds';
     metric(
       'histogram',

@@ -35,6 +35,7 @@ import {
 } from './informer-options.ts';
 import { intake } from './intake.ts';
 import { metaNamespaceKeyFunc } from './keys.ts';
+import { byteOptions, requireBytesFree } from './limits.ts';
 import type { ListWatch } from './list-watch.ts';
 import { ProcessorListener } from './listener.ts';
 import { Lister } from './lister.ts';
@@ -184,10 +185,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   /**
    * Replaces the option `transform`.
    *
-   * @throws CapstanError ALREADY_STARTED once the informer runs
+   * @throws CapstanError ALREADY_STARTED once the informer runs; INVALID_ARGUMENT where an option needs objects kept as bytes
    */
   setTransform(transform: TransformFunc<T>): void {
     requireFunction('transform', transform);
+    requireBytesFree(this.#options, 'a transform');
     if (this.#started) throw this.#alreadyStarted('set the transform before');
     this.#transform = transform;
     this.#reflector = this.#newReflector();
@@ -290,6 +292,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       isStopped: this.#stopped,
       objects: this.#indexer.size(),
       bytes: this.#indexer.bytes(),
+      metadataOnly: this.#indexer.metadataOnly(),
       queued: this.#fifo.len(),
       handlers: this.#processor.listeners().map((listener) => ({
         name: listener.name,
@@ -322,8 +325,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   /** Objects stay bytes unless something of the user's changes them or watches them. */
   #decoder(): Decoder<T> {
     const { expected } = this.#listWatch;
-    if (this.#transform !== undefined || this.#detector !== undefined) return jsonDecoder<T>(expected);
-    return this.#indexer.decoder(expected);
+    const options = byteOptions(this.#options);
+    const decodes = this.#options.keep === 'objects' || this.#transform !== undefined || this.#detector !== undefined;
+    return decodes ? jsonDecoder<T>(expected, options) : this.#indexer.decoder(expected, options);
   }
 
   #startGuards(): void {
@@ -336,6 +340,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
       },
       bytes: () => this.#indexer.bytes().live || undefined,
+      metadataOnly: () => (this.#options.whenFull === 'metadata' ? this.#indexer.metadataOnly() : undefined),
       handlerBacklogs: () => this.#processor.backlogs(),
     });
   }

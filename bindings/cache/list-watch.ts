@@ -170,12 +170,16 @@ export class ListWatch<T, I extends string = never> {
       if (served) options.onBytes?.(now);
     };
     const exchange = await sendWithRepeats(this.#transport, request, { ...options, onBytes });
-    if (exchange.status === 200) {
-      served = true;
+    if (exchange.status !== 200)
+      throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${this.#path}`);
+    served = true;
+    try {
       onBytes(options.clock.now());
-      return exchange;
+    } catch (error) {
+      exchange.close(); // a clock that throws, which is a user's
+      throw error;
     }
-    throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${this.#path}`);
+    return exchange;
   }
 }
 

@@ -231,7 +231,7 @@ export class Reflector<T extends object, I extends string = never> {
     } catch (error) {
       if (signal.aborted) return now('begin');
       if (isReset(error)) return this.#failed(error, 'relist', now('stream')); // in spite of all repeats
-      if (isBusy(error)) return this.#failed(error, 'relist', this.#later('stream'));
+      if (isBusy(error) || classOf(error) === 'full') return this.#failed(error, 'relist', this.#later('stream'));
       if (!isExpired(error) && !isTooLargeResourceVersion(error)) {
         // It took a while to find out that this server does not end its streams: not again.
         if (error instanceof CapstanError && error.code === 'TIMEOUT') this.#streams = false;
@@ -259,14 +259,18 @@ export class Reflector<T extends object, I extends string = never> {
     const asked = this.#relistVersion();
     // With a version, an unpaged list comes from the watch cache; a limit would make it an etcd read.
     const limit = this.#options.watchListPageSize || (this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0);
-    const onExpired = (error: unknown): void => this.#tell(error, 'full list', 0);
+    const listAgain = (error: unknown, next: NextStep): void => {
+      this.#decoder.gather?.(true);
+      this.#tell(error, next, 0);
+    };
+    const onExpired = (error: unknown): void => listAgain(error, 'full list');
     try {
       let list: Awaited<ReturnType<typeof listPages<T>>>;
       try {
         list = await listPages(page, asked, limit, onExpired);
       } catch (error) {
         if (signal.aborted || (!isExpired(error) && !isTooLargeResourceVersion(error))) throw error;
-        this.#tell(error, 'relist from newest', 0);
+        listAgain(error, 'relist from newest');
         this.#versionUnavailable = true;
         list = await listPages(page, this.#relistVersion(), limit, onExpired);
       }

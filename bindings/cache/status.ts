@@ -13,9 +13,10 @@ import type { TransportError } from './transport.ts';
  * - `throttled`: 429; the server asks for patience.
  * - `network`: no answer, or not all of it ({@link TransportError}); also a watch that ended at once, as dead proxies end them.
  * - `decode`: bytes that are not what the protocol promises, or that the cache cannot take.
+ * - `full`: the cache has no room for an object, by its option `maxBytes` or in its memory; it ends when objects go away.
  * - `server`: any other answer that reports a failure, and a stream of initial objects without an end.
  */
-export type FailureClass = 'auth' | 'expired' | 'throttled' | 'network' | 'decode' | 'server';
+export type FailureClass = 'auth' | 'expired' | 'throttled' | 'network' | 'decode' | 'full' | 'server';
 
 /**
  * What happens after a failure:
@@ -69,6 +70,7 @@ export function classOf(error: unknown): FailureClass {
     return isTooManyRequests(error) ? 'throttled' : 'server';
   }
   if (!(error instanceof CapstanError) || error.code === 'TRANSPORT' || error.code === 'ABORTED') return 'network';
+  if (error.code === 'CACHE_FULL' || error.code === 'OUT_OF_MEMORY') return 'full';
   return error.code === 'TIMEOUT' ? 'server' : 'decode';
 }
 
@@ -80,6 +82,7 @@ export class FailureLog {
     throttled: 0,
     network: 0,
     decode: 0,
+    full: 0,
     server: 0,
   };
   #last: { failure: WatchFailure; error: unknown; at: number } | undefined;

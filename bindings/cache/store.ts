@@ -16,7 +16,7 @@ import type { Version } from './bytes/version.ts';
 import { Versions } from './bytes/versions.ts';
 import { Column, type Held } from './column.ts';
 import type { ExpectedKind } from './decoder.ts';
-import { Indices, type Values } from './indices.ts';
+import { ANY, Indices, type Values } from './indices.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
 import type { IndexSpec } from './resource.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
@@ -309,6 +309,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
+   * How many of the objects had room for their metadata alone.
+   *
+   * @internal
+   */
+  metadataOnly(): number {
+    return this.#column.versions?.marked() ?? 0;
+  }
+
+  /**
    * Makes several changes in their order; those that fail are left out.
    *
    * @throws TransactionError when some failed
@@ -336,7 +345,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   #putVersion(version: Version, object: T, known = this.#slotOf(object), untold = false): void {
     const versions = this.#column.versions as Versions;
-    const values = this.#indices.valuesOfVersion(object);
+    const changes = known < 0 ? ANY : versions.changes(known, version);
+    const values = this.#indices.valuesOfVersion(object, changes);
     const slot = known < 0 ? versions.slot(version, true) : known;
     try {
       versions.ready(slot);
@@ -345,7 +355,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       if (known < 0) this.#release(slot);
       throw error;
     }
-    this.#column.putVersion(slot, version, untold);
+    this.#column.putVersion(slot, version, changes, untold);
   }
 
   #valuesAt(slot: number): readonly Values[] {

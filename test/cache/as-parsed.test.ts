@@ -113,7 +113,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
 
   it('is as parsed, at random splits of large documents', () => {
     const some = documents();
-    for (let i = 0; i < 150; i++) {
+    for (let i = 0; i < 100; i++) {
       const bytes = bytesOf(some.event('ADDED', some.object(4 + some.random.int(20))));
       const parsed = (JSON.parse(textOf(bytes)) as { object: unknown }).object;
       about(bytes, () => {
@@ -167,8 +167,8 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
 
   it('is as parsed in a list, at every split of a small one and random splits of a large one', () => {
     const some = documents();
-    for (let i = 0; i < 60; i++) {
-      const small = i < 30;
+    for (let i = 0; i < 40; i++) {
+      const small = i < 20;
       const objects = Array.from({ length: small ? 2 : 20 }, (_, n) => some.object(small ? 1 : 5, { name: `n${n}` }));
       const bytes = bytesOf(some.list(objects, '9'));
       const parsed = (JSON.parse(textOf(bytes)) as { items: unknown[] }).items;
@@ -182,7 +182,11 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
         expect(whole.length).toBe(parsed.length);
         for (const [n, item] of whole.entries()) sameAsParsed(item, parsed[n]);
         const cuts = small ? Array.from(bytes, (_, at) => cutAt(bytes, at)) : [cutAnywhere(bytes, some.random)];
-        for (const parts of cuts) expect(JSON.stringify(items(parts))).toBe(JSON.stringify(parsed));
+        const json = JSON.stringify(parsed);
+        for (const [n, parts] of cuts.entries()) {
+          const got = JSON.stringify(items(parts));
+          if (got !== json) throw new Error(`split ${n}: ${got}`);
+        }
       });
     }
   });
@@ -223,7 +227,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
   it('give no object in a watch: an error, or nothing while more might come', () => {
     const some = new Documents(new Random(seed));
     const seen = { object: 0, error: 0, nothing: 0 };
-    for (let i = 0; i < 1500; i++) {
+    for (let i = 0; i < 1000; i++) {
       const bytes = some.mutated(bytesOf(some.event('ADDED', some.object(1, { depth: 2 }))));
       about(bytes, () => {
         const outcome = readFrame(make(), cutAnywhere(bytes, some.random));
@@ -239,12 +243,12 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
         if (parsed !== undefined && isUtf8(bytes) && isEvent(parsed)) expect(outcome).toHaveProperty('object');
       });
     }
-    for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(20);
+    for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
   });
 
   it('give no page: it is an error exactly where JSON.parse has one, or where it is no list of named objects', () => {
     const some = new Documents(new Random(seed));
-    for (let i = 0; i < 1500; i++) {
+    for (let i = 0; i < 1000; i++) {
       const bytes = some.mutated(bytesOf(some.list([some.object(1, { depth: 2 }), some.object(0)], '9')));
       about(bytes, () => {
         const page = readPage(make(), cutAnywhere(bytes, some.random));

@@ -7,7 +7,7 @@ import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
 import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import type { Version } from '../../bindings/cache/bytes/version.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
-import { metaNamespaceIndexFunc } from '../../bindings/cache/indices.ts';
+import { labelIndex, metaNamespaceIndexFunc, ownerIndex } from '../../bindings/cache/indices.ts';
 import type { IndexSpec } from '../../bindings/cache/resource.ts';
 import { Indexer } from '../../bindings/cache/store.ts';
 import { CacheCore } from '../../bindings/cache-core.ts';
@@ -27,9 +27,9 @@ const encoder = new TextEncoder();
 const indexers: Record<string, IndexSpec<Thing>> = {
   namespace: metaNamespaceIndexFunc,
   byNode: 'spec.nodeName',
-  byLabel: 'metadata.labels',
+  byLabel: labelIndex,
   byApp: 'metadata.labels.app',
-  byOwner: 'metadata.ownerReferences.uid',
+  byOwner: ownerIndex,
   byName: 'metadata.name',
   byKind: 'kind',
   byPort: 'spec.ports.port',
@@ -234,4 +234,17 @@ test('memory that ends while values are read from bytes is a typed error, and th
     expect(put(version({ old: '1', older: '2' }))).toBe(true);
   }
   expect(refused).toBeGreaterThan(60);
+});
+
+test('the ready-made indices list an object under each of its labels and each of its owners', () => {
+  const stores = new Stores();
+  const owners = '[{"kind":"ReplicaSet","uid":"u1"},{"kind":"Node","uid":"u2"}]';
+  stores.add(`{"metadata":{"name":"a","labels":{"app":"web","tier":""},"ownerReferences":${owners}}}`);
+  stores.add('{"metadata":{"name":"b","labels":{"app":"db"}}}');
+  stores.add('{"metadata":{"name":"c","ownerReferences":[]}}');
+  const { bytes } = stores;
+  expect(bytes.listIndexFuncValues('byLabel').sort()).toEqual(['app=db', 'app=web', 'tier=']);
+  expect(bytes.indexKeys('byLabel', 'app=web')).toEqual(['a']);
+  expect(bytes.listIndexFuncValues('byOwner').sort()).toEqual(['u1', 'u2']);
+  expect(bytes.indexKeys('byOwner', 'u2')).toEqual(['a']);
 });

@@ -38,7 +38,6 @@ const UNREACHED: Record<string, string> = {
   arenaTotal: 'for tests: called by the core itself',
   arenaMoved: 'for tests: called by the core itself',
   arenaCheck: 'for tests: called by the core itself',
-  jsonDepth: 'for tests: the depth is the default',
   objectsFree: 'the objects of a store go with its instance',
   streamPending: 'for tests',
 };
@@ -101,9 +100,21 @@ class World extends ByteStore {
   }
 }
 
+/** A frame through a decoder of its own. */
+function take(world: World, options: Parameters<World['store']['decoder']>[1], object: Thing): unknown {
+  const frames = world.store.decoder({ apiVersion: 'v1', kind: 'Thing' }, options).frames();
+  frames.push(bytes(JSON.stringify({ type: 'MODIFIED', object })));
+  return frames.next();
+}
+
 const calls: Record<string, (world: World) => unknown> = {
   'a new cache': () => new ByteStore(indexers),
   'a new decoder': (w) => w.store.decoder({ apiVersion: 'v1', kind: 'Thing' }),
+  'a new decoder that drops members': (w) => w.store.decoder({ apiVersion: 'v1', kind: 'Thing' }, { drop: ['spec.x'] }),
+  'a frame of which a member is dropped': (w) => take(w, { drop: ['spec'] }, thing('told', 4)),
+  'a frame that has room': (w) => take(w, { maxBytes: 1e6 }, thing('told', 4)),
+  'a frame that has room for its metadata': (w) => take(w, { maxBytes: 1, whenFull: 'metadata' }, thing('told', 4)),
+  'how many have their metadata alone': (w) => w.store.metadataOnly(),
   'a new watch': (w) => w.decoder.frames(),
   'the end of a watch': (w) => w.frames.close(),
   'half a frame': (w) => w.frames.push(bytes('"ADDED"')),

@@ -451,7 +451,7 @@ describe('an informer', () => {
       await macrotask();
     }
     expect(informer.isStopped()).toBe(true);
-    expect(server.requests.length).toBe(1);
+    expect(server.requests.length).toBe(2);
   });
 
   test('leaves no delta behind that comes while it gives way to the event loop', async () => {

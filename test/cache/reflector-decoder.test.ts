@@ -57,20 +57,20 @@ test.each<[string, Reply[], string[]]>([
   ],
 ])('closes each reader: %s', async (_, replies, readers) => {
   const { decoder, open, made } = counting();
-  const { clock, stop } = await reflect(new Replies(...replies), { decoder });
+  const { clock, stop } = await reflect(new Replies(...replies), { decoder, watchList: true });
   await clock.run(10_000);
   expect([made, open.size <= 1]).toEqual([readers, true]);
   await stop();
   expect(open.size).toBe(0);
 });
 
-test('what a decoder refuses for reasons of its own is told as decode, and asked for again with back-off', async () => {
+test('what a decoder has no memory for is told as full, and asked for again with back-off', async () => {
   const full = new CapstanError('OUT_OF_MEMORY', 'the cache is full');
   const { decoder, open } = counting(full);
   const lively: Reply = ({ signal }) => stream([bookmark('6')], 'hold', signal);
   const server = new Replies(lists, lively, lists, lively);
   const { clock, failures, stop } = await reflect(server, { decoder, watchList: false });
-  expect(failures).toMatchObject([{ class: 'decode', next: 'relist', afterMs: 800, error: full }]);
+  expect(failures).toMatchObject([{ class: 'full', next: 'relist', afterMs: 800, error: full }]);
   await clock.run(800);
   expect(failures.length).toBe(2);
   await stop();

@@ -220,7 +220,7 @@ describe('status', () => {
       relists: 0,
       watches: 1,
       skippedEvents: 0,
-      failures: { auth: 0, expired: 0, throttled: 0, network: 0, decode: 1, server: 1 },
+      failures: { auth: 0, expired: 0, throttled: 0, network: 0, decode: 1, full: 0, server: 1 },
       lastFailure: { class: 'decode', next: 'relist', afterMs: 1600, agoMs: 1600, error: expect.anything() },
     });
     await stop();

@@ -74,7 +74,7 @@ describe('a resource that is gone', () => {
   test('is asked for by lists alone while it is gone, and as a stream again later', async () => {
     const begin: Reply = () => stream([bookmark('5', 'true'), event('ERROR', status(500, 'InternalError'))], 'close');
     const server = new Replies(begin, gone, gone, gone, lists('9', 'a'), lost, holds);
-    const { clock, reflector, stop } = await reflect(server);
+    const { clock, reflector, stop } = await reflect(server, { watchList: true });
     await clock.run(800);
     expect(server.asked()).toEqual(['stream ', 'stream 5', 'list 5']);
     expect(reflector.status().state).toBe('parked');

@@ -7,7 +7,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
 import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, LiveServer, Stream } from './live-server.ts';
-import { reflect } from './reflecting.ts';
+import { reflect as reflectAny } from './reflecting.ts';
+
+const reflect: typeof reflectAny = (server, options) => reflectAny(server, { watchList: true, ...options });
 
 let reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;

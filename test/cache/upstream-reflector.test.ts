@@ -273,7 +273,7 @@ test('TestReflectorResync, TestReflectorResyncChan: the store is told to resync 
 
 test('TestReflectorResourceVersionUpdate: additions, changes, bookmarks and deletions move the version', async () => {
   const server = new LiveServer();
-  const { clock, reflector, stop } = await reflect(server);
+  const { clock, reflector, stop } = await reflect(server, { watchList: true });
   const after = async (frame: string): Promise<string> => {
     server.send(frame);
     await clock.settle();

@@ -57,32 +57,33 @@ export async function serveH2(
 
 export interface FreezingProxy {
   port: number;
-  /** From now on no byte passes, in either direction, and nothing is closed. */
-  freeze(): void;
+  /** From now on no byte passes, in either direction, and nothing is closed: on all connections, or on those that are there and no others. */
+  freeze(which?: 'all' | 'present'): void;
   stop(): Promise<void>;
 }
 
 export async function freezingProxy(target: string): Promise<FreezingProxy> {
   const pairs: [Socket, Socket][] = [];
-  let frozen = false;
+  let frozen = 0; // how many of the pairs, from the first
   const proxy = createServer((client) => {
     const upstream = connect(Number(new URL(target).port), '127.0.0.1');
-    pairs.push([client, upstream]);
+    const number = pairs.push([client, upstream]);
+    const isFrozen = (): boolean => number <= frozen;
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
-      from.on('data', (bytes) => frozen || to.write(bytes));
+      from.on('data', (bytes) => isFrozen() || to.write(bytes));
       from.on('error', () => undefined);
-      from.on('close', () => frozen || to.destroy());
+      from.on('close', () => isFrozen() || to.destroy());
     }
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   return {
     port: (proxy.address() as AddressInfo).port,
-    freeze() {
-      frozen = true;
+    freeze(which = 'all') {
+      frozen = which === 'all' ? Number.POSITIVE_INFINITY : pairs.length;
     },
     async stop() {
       const closed = once(proxy, 'close');

@@ -97,7 +97,10 @@ export class FakeCluster implements Transport {
     };
     const watches = this.#watches;
     watches.add(watch);
-    signal?.addEventListener('abort', () => wake());
+    signal?.addEventListener('abort', () => {
+      this.#watches.delete(watch); // also where nobody has read yet
+      wake();
+    });
     return answer(
       (async function* () {
         try {

@@ -30,7 +30,7 @@ test('discovery: a watch sees every change, sooner than repeated lists and with 
   const again = counted(output, 'list again');
   const watch = counted(output, 'watch');
   expect(once, output).toMatchObject({ requests: 1, rest: '60 changes never seen' });
-  expect(watch.requests, 'a list and a watch').toBe(2);
+  expect(watch.requests, 'a list and a watch, or one stream').toBeLessThanOrEqual(2);
   expect(again.requests, output).toBeGreaterThan(watch.requests);
   expect(again.bytes, output).toBeGreaterThan(watch.bytes);
   expect(watch.stale, output).toBeGreaterThan(0);

@@ -20,6 +20,9 @@ import {
 } from '../decoder.ts';
 import type { RawFrame } from '../frames.ts';
 import { deepFreeze } from '../freeze.ts';
+import { type Budget as BudgetOptions, type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from '../limits.ts';
+import { type Trim, trimOf, trimToMetadata, trimValue } from '../trim.ts';
+import { Budget } from './budget.ts';
 import { lazyObject } from './lazy.ts';
 import {
   API_VERSION_START,
@@ -38,36 +41,45 @@ import {
   REGULAR,
   VALUE_END,
   VALUE_START,
+  type ValueLimits,
   VERSION_END,
   VERSION_START,
 } from './stream.ts';
 import { jsonAt } from './text.ts';
+import { TrimBlock } from './trim-block.ts';
+import type { Version } from './version.ts';
 import type { Versions } from './versions.ts';
 
 /** By EVENT_TYPE of the report. */
 const TYPES = [undefined, 'ADDED', 'MODIFIED', 'DELETED'] as const;
 
-export interface ByteDecoderOptions {
-  /** Leave metadata.managedFields in. */
-  keepManagedFields?: boolean;
-}
+export type ByteDecoderOptions = DecoderOptions & BudgetOptions;
 
 export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly core: CacheCore;
   readonly versions: Versions;
   readonly expected: ExpectedKind;
-  readonly options: ByteDecoderOptions;
+  readonly limits: ValueLimits;
   readonly #apiVersion: Uint8Array;
   readonly #kind: Uint8Array;
+  readonly #trim: Trim;
+  /** What is cut beside managedFields, which are found while an object is scanned. */
+  readonly #drop: TrimBlock | undefined;
+  readonly #budget: Budget | undefined;
 
   constructor(core: CacheCore, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
     this.core = core;
     this.versions = versions;
     this.expected = expected;
-    this.options = options;
+    const { keepManagedFields = false, drop = [], maxObjectBytes = MAX_OBJECT_BYTES, maxDepth = MAX_DEPTH } = options;
+    this.limits = { maxObjectBytes, maxDepth };
     this.#apiVersion = quoted(expected.apiVersion);
     this.#kind = quoted(expected.kind);
-    core.x.scanKeepManaged(options.keepManagedFields ?? false);
+    this.#trim = trimOf(drop, keepManagedFields);
+    this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
+    this.#budget = budgetOf(core, versions, options, this.#trim, describeKind(expected));
+    core.x.scanKeepManaged(keepManagedFields);
+    core.x.jsonDepth(maxDepth);
   }
 
   frames(): FrameReader<T> {
@@ -80,6 +92,9 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
   gather(on: boolean): void {
     this.versions.gather(on);
+    // What came before the object that had no room would lie there until everything is asked for again.
+    if (!on && this.#budget?.refused) this.versions.settle();
+    this.#budget?.begin();
   }
 
   /** Whether what was scanned last is an object that can stay as it is: apiVersion and kind are absent or the expected, byte by byte. */
@@ -101,14 +116,33 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     return true;
   }
 
+  /**
+   * Keeps the plain object that was scanned last, less what is dropped. `undefined`: it has to be decoded.
+   *
+   * @param leaves it is told to be deleted, and needs no room
+   */
+  stage(leaves: boolean): Version | undefined {
+    if (this.#drop !== undefined && this.#drop.apply() === undefined) return undefined;
+    return this.#budget === undefined || leaves ? this.versions.stage() : this.#budget.stage();
+  }
+
   /** Of an object that was parsed whole: as it would be, had it stayed bytes. */
   finish(object: object): object {
-    if (!this.options.keepManagedFields) {
-      const { metadata } = object as { metadata?: { managedFields?: unknown } };
-      if (metadata !== undefined && metadata !== null) delete metadata.managedFields;
-    }
+    trimValue(object, this.#trim);
     return deepFreeze(object);
   }
+}
+
+function budgetOf(
+  core: CacheCore,
+  versions: Versions,
+  options: BudgetOptions,
+  trim: Trim,
+  what: string,
+): Budget | undefined {
+  if (options.maxBytes === undefined) return undefined;
+  const toMetadata = new TrimBlock(core, trimToMetadata(trim));
+  return new Budget(versions, options.maxBytes, options, () => toMetadata.apply(), what);
 }
 
 function quoted(text: string): Uint8Array {
@@ -121,7 +155,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
 
   constructor(decoder: ByteDecoder<T>) {
     this.#decoder = decoder;
-    this.#stream = new ByteStream(decoder.core, `a watch of ${describeKind(decoder.expected)}`);
+    this.#stream = new ByteStream(decoder.core, `a watch of ${describeKind(decoder.expected)}`, decoder.limits);
   }
 
   push(chunk: Uint8Array): void {
@@ -142,9 +176,10 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const start = words[report + VERSION_START] as number;
     const resourceVersion =
       start === 0 ? '' : textOf(jsonAt(decoder.core.bytes(), start, words[report + VERSION_END] as number));
-    const object = lazyObject(decoder.versions.stage()) as T;
+    const version = decoder.stage(type === 'DELETED');
+    if (version === undefined) return this.#parsed(report);
     stream.take();
-    return { type, object, resourceVersion };
+    return { type, object: lazyObject(version) as T, resourceVersion };
   }
 
   close(): void {
@@ -188,7 +223,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
   constructor(decoder: ByteDecoder<T>) {
     this.#decoder = decoder;
     this.#what = `a list of ${describeKind(decoder.expected)}`;
-    this.#stream = new ByteStream(decoder.core, this.#what);
+    this.#stream = new ByteStream(decoder.core, this.#what, decoder.limits);
   }
 
   push(chunk: Uint8Array): void {
@@ -246,8 +281,9 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const decoder = this.#decoder;
     const report = this.#stream.report();
     const items = this.#items ?? [];
-    if (!raw && decoder.isPlain(report)) {
-      items.push(lazyObject(decoder.versions.stage()) as T);
+    const version = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
+    if (version !== undefined) {
+      items.push(lazyObject(version) as T);
       return;
     }
     const words = decoder.core.words();

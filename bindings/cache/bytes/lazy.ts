@@ -7,8 +7,9 @@
  * WeakMap is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
  */
 import { CapstanError } from '../../errors.ts';
+import { deepFreeze } from '../freeze.ts';
 import { jsonAt } from './text.ts';
-import { type Located, locate, type Version } from './version.ts';
+import type { Version } from './version.ts';
 
 /** As a base class it lets the fields of the class go onto the object that its constructor is given. */
 function given(object: object): object {
@@ -70,10 +71,13 @@ class Laziness extends Given {
 function decode(version: Version, first: number, index: number): unknown {
   const { shape } = version;
   if (first === 0 && index === shape.metadataIndex) return makeObject(version, shape.metadataNames, shape.names.length);
-  const from: Located = locate(version);
-  const span = (from.at >>> 2) + 4 + 2 * (first + index);
-  const json = from.at + shape.jsonOffset;
-  return jsonAt(from.bytes, json + (from.words[span] as number), json + (from.words[span + 1] as number));
+  const { copy } = version;
+  if (copy === undefined) return version.owner.decode(version, first + index);
+  const from = copy.spans[2 * (first + index)] as number;
+  const to = copy.spans[2 * (first + index) + 1] as number;
+  if (copy.text === undefined) return jsonAt(copy.bytes as Uint8Array, from, to);
+  // Not the slice itself, which would keep the whole text alive.
+  return deepFreeze(JSON.parse(copy.text.slice(from, to)));
 }
 
 const getters: (() => unknown)[] = [];

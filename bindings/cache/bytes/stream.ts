@@ -32,21 +32,25 @@ export const KIND_START = 16;
 /** Why a scan failed (assembly/json.ts). */
 const TOO_DEEP = 3;
 
-/** client-go: apimachinery runtime/serializer/streaming, the largest frame. */
-export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+/** Of each value of a stream. */
+export interface ValueLimits {
+  readonly maxObjectBytes: number;
+  /** For messages; the core has been told. */
+  readonly maxDepth: number;
+}
 
 export class ByteStream {
   readonly #core: CacheCore;
   readonly #what: string;
-  readonly #limit: number;
+  readonly #limits: ValueLimits;
   #handle: number;
 
   /** @param what for messages: `a watch of v1 Pod` */
-  constructor(core: CacheCore, what: string, limit = MAX_OBJECT_BYTES) {
+  constructor(core: CacheCore, what: string, limits: ValueLimits) {
     this.#core = core;
     this.#what = what;
-    this.#limit = limit;
-    this.#handle = core.x.streamNew(limit);
+    this.#limits = limits;
+    this.#handle = core.x.streamNew(limits.maxObjectBytes);
     if (this.#handle === 0) throw core.outOfMemory();
   }
 
@@ -102,13 +106,17 @@ export class ByteStream {
 
   #error(code: number): CapstanError {
     const what = this.#what;
-    if (code === TOO_LONG) return new CapstanError('DECODE', `${what}: a value is longer than ${this.#limit} bytes`);
+    const { maxObjectBytes, maxDepth } = this.#limits;
+    if (code === TOO_LONG) {
+      const advice = 'see the option maxObjectBytes';
+      return new CapstanError('DECODE', `${what}: a value is longer than ${maxObjectBytes} bytes: ${advice}`);
+    }
     const at = this.report();
     const words = this.#core.words();
     const failedAt = words[at + FAILURE_AT] as number;
     if (code === NOT_AN_OBJECT) return new CapstanError('DECODE', `${what}: expected a JSON object`);
     if (words[at + FAILURE] === TOO_DEEP) {
-      return new CapstanError('DECODE', `${what}: a value nests deeper than 10000 levels`);
+      return new CapstanError('DECODE', `${what}: a value nests deeper than ${maxDepth} levels`);
     }
     const from = Math.max(words[at + VALUE_START] as number, failedAt - 30);
     const near = show(this.text(from, failedAt + 30));

@@ -2,18 +2,20 @@
  * The versions of one cache in its core: staged by a decoder, taken over by a store, let go when they are replaced.
  *
  * A version that someone may hold has a Version object, which this keeps: when the core lets the bytes go, they are copied out
- * for it first. Copies share slabs of 64 KiB: a program that keeps one object keeps its neighbours' bytes too, some twenty of them, and
- * no weak reference has to be made for each event (170 ns) and kept by every minor collection.
+ * for it first.
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY } from '../../instance.ts';
 import { lazyObject } from './lazy.ts';
 import { Shapes } from './shapes.ts';
-import { type Located, type Slab, Version } from './version.ts';
+import { jsonAt, textAt } from './text.ts';
+import { Version } from './version.ts';
 
-const SLAB_BYTES = 65_536;
-/** What is larger has a slab of its own. */
-const LARGE_BYTES = SLAB_BYTES / 4;
+/** Words of a version's head (assembly/objects.ts): references, flags, and where the spans begin. */
+const REFERENCES = 2;
+const FLAGS = 3;
+const SPANS = 4;
+const IS_ASCII = 1;
 
 export class Versions {
   readonly core: CacheCore;
@@ -24,10 +26,9 @@ export class Versions {
   readonly #versions: (Version | undefined)[] = [];
   /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
   readonly #staged: Version[] = [];
-  #slab: Slab = newSlab(0);
-  #slabUsed = 0;
   #serial = 0;
-  #gathering = false;
+  /** A list of everything is being collected. */
+  gathering = false;
 
   /**
    * @param keys the key table of the store
@@ -38,6 +39,7 @@ export class Versions {
     this.#keys = keys;
     this.handle = core.x.objectsNew();
     if (this.handle === 0) throw core.outOfMemory();
+    core.x.scanHint(this.handle, keys);
     this.#shapes = new Shapes(core, new Map(Object.entries(constants)));
   }
 
@@ -47,7 +49,7 @@ export class Versions {
    */
   stage(): Version {
     const { x } = this.core;
-    const id = this.#gathering ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
+    const id = this.gathering ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#versions[id];
     if (known !== undefined && known.staged >= 0) {
@@ -126,6 +128,13 @@ export class Versions {
     return this.#versions[id] ?? this.#make(id);
   }
 
+  /** What a version would change at a slot (assembly/objects.ts); all bits where there is no version. */
+  changes(slot: number, version: Version): number {
+    const { x } = this.core;
+    const old = x.objectOf(this.handle, slot);
+    return old < 0 ? -1 : x.objectChanges(this.handle, old, version.id);
+  }
+
   /** Makes room for a version at a slot, so that `put` cannot fail; throws OUT_OF_MEMORY. */
   ready(slot: number): void {
     if (!this.core.x.objectReady(this.handle, slot)) throw this.core.outOfMemory();
@@ -134,9 +143,10 @@ export class Versions {
   /**
    * Makes a version, which lies in the core, a slot's.
    *
+   * @param changes against the one that is there
    * @param untold nobody gets the object that was decoded for it. Others of this version may be in somebody's hands all the same.
    */
-  put(slot: number, version: Version, untold = false): void {
+  put(slot: number, version: Version, changes = this.changes(slot, version), untold = false): void {
     const { x } = this.core;
     if (!untold) version.handed = true;
     if (version.staged < 0) x.objectRetain(this.handle, version.id);
@@ -150,7 +160,7 @@ export class Versions {
     const before = this.#versions[old];
     if (before?.handed && old !== version.id) {
       version.replaced = before.serial;
-      version.changes = x.objectChanges(this.handle, old, version.id);
+      version.changes = changes;
     }
     this.#release(old);
   }
@@ -161,15 +171,50 @@ export class Versions {
     if (old >= 0) this.#release(old);
   }
 
+  /** Takes back what `stage` has just given, and nobody has seen. */
+  discard(version: Version): void {
+    const { x } = this.core;
+    this.#unstage(version);
+    if (x.objectRelease(this.handle, version.id) !== 0) this.#versions[version.id] = undefined;
+  }
+
+  /** What a version adds to the live bytes. */
+  sizeOf(version: Version): number {
+    return this.core.x.objectSize(this.handle, version.id);
+  }
+
+  /** Live bytes that go when a store takes over what is staged. */
+  replacing(): number {
+    const { x } = this.core;
+    let bytes = 0;
+    for (const version of this.#staged) {
+      const slot = this.slot(version, false);
+      const current = slot < 0 ? -1 : x.objectOf(this.handle, slot);
+      if (current >= 0 && current !== version.id) bytes += x.objectSize(this.handle, current);
+    }
+    return bytes;
+  }
+
+  /** Notes that more has been cut out of a version than of every object. */
+  mark(version: Version): void {
+    this.core.x.objectMark(this.handle, version.id);
+  }
+
+  /** How many objects of the store are marked. */
+  marked(): number {
+    return this.core.x.objectsMarked(this.handle);
+  }
+
   /** A list is being collected, or that is over. What an earlier one left, which nobody has taken over, goes. */
   gather(on: boolean): void {
+    this.gathering = false;
     if (on) this.settle();
-    this.#gathering = on;
+    this.gathering = on;
   }
 
   /** What no store has taken over by now leaves the core, unless it may belong to a list that is being collected. */
   settle(): void {
-    if (this.#gathering) return;
+    if (this.gathering) return;
     for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
       version.staged = -1;
       version.handed = true; // told without ever being stored, as a deletion's object is
@@ -182,10 +227,13 @@ export class Versions {
     return this.#staged.length;
   }
 
-  locate(id: number, into: Located): void {
-    into.at = this.core.x.objectAt(this.handle, id) >>> 0;
-    into.words = this.core.words();
-    into.bytes = this.core.bytes();
+  /** A member of a version whose bytes are in the core, by its place among the spans. */
+  decode(version: Version, span: number): unknown {
+    const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
+    const words = this.core.words();
+    const entry = (at >>> 2) + SPANS + 2 * span;
+    const json = at + version.shape.jsonOffset;
+    return jsonAt(this.core.bytes(), json + (words[entry] as number), json + (words[entry + 1] as number));
   }
 
   #make(id: number): Version {
@@ -213,8 +261,8 @@ export class Versions {
     if (version !== undefined) {
       const at = x.objectAt(this.handle, id) >>> 0;
       const words = this.core.words();
-      if (words[(at >>> 2) + 2] === 1) {
-        if (version.handed) this.#copyOut(version, at, version.shape.jsonOffset + (words[at >>> 2] as number));
+      if (words[(at >>> 2) + REFERENCES] === 1) {
+        if (version.handed) this.#copyOut(version, at, words);
         version.id = -1;
         this.#versions[id] = undefined;
       }
@@ -222,25 +270,17 @@ export class Versions {
     x.objectRelease(this.handle, id);
   }
 
-  #copyOut(version: Version, at: number, length: number): void {
-    const bytes = this.core.bytes().subarray(at, at + length);
-    if (length > LARGE_BYTES) {
-      version.slab = newSlab(length);
-      version.at = 0;
-    } else {
-      if (this.#slabUsed + length > this.#slab.bytes.length) {
-        this.#slab = newSlab(SLAB_BYTES);
-        this.#slabUsed = 0;
-      }
-      version.slab = this.#slab;
-      version.at = this.#slabUsed;
-      this.#slabUsed = (this.#slabUsed + length + 7) & ~7;
-    }
-    version.slab.bytes.set(bytes, version.at);
+  #copyOut(version: Version, at: number, words: Uint32Array): void {
+    const head = at >>> 2;
+    const { shape } = version;
+    const count = 2 * (shape.names.length + shape.metadataNames.length);
+    const spans: number[] = new Array(count);
+    for (let i = 0; i < count; i++) spans[i] = words[head + SPANS + i] as number;
+    const start = at + shape.jsonOffset;
+    const bytes = this.core.bytes().subarray(start, start + (words[head] as number));
+    const ascii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;
+    version.copy = ascii
+      ? { text: textAt(bytes, 0, bytes.length), bytes: undefined, spans }
+      : { text: undefined, bytes: bytes.slice(), spans };
   }
-}
-
-function newSlab(length: number): Slab {
-  const bytes = new Uint8Array((length + 7) & ~7);
-  return { bytes, words: new Uint32Array(bytes.buffer) };
 }

@@ -8,11 +8,9 @@
  * once; the informer is still running.
  */
 import {
-  DeletedFinalStateUnknown,
   defineResource,
   type FailureClass,
   fetchTransport,
-  type KubeObject,
   ListWatch,
   type ListWatchOptions,
   metaNamespaceKeyFunc,
@@ -25,11 +23,7 @@ import {
 import { ApiServer, type ApiServerOptions, FakeClock, type Fault } from 'capstan/testing';
 import { expect, onTestFinished } from 'vitest';
 import { Random } from '../../random.ts';
-
-export interface Widget extends KubeObject {
-  metadata: { namespace: string; name: string; resourceVersion: string; labels?: Record<string, string> };
-  spec: { round: number; text: string };
-}
+import { GONE, Recorder, stateOf, type Widget } from './recorder.ts';
 
 export const Widgets = defineResource<Widget>()({
   group: 'example.com',
@@ -358,12 +352,7 @@ export class Rig {
   }
 }
 
-const GONE = 'gone';
-
 const isWatch = (query: Record<string, string> | undefined): boolean => query?.watch === 'true';
-
-/** Every write has a number of its own, so that states are told apart also where a server sends no versions. */
-const stateOf = ({ spec }: Widget): string => String(spec.round);
 
 /** For tests with the selector `on=yes`. */
 const SELECTED = { on: 'yes' };
@@ -382,70 +371,4 @@ async function textOf({ body }: TransportResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
-}
-
-/** A handler's view of one informer: each key's states in the order in which they were told. */
-export class Recorder {
-  readonly told = new Map<string, string[]>();
-  /** The names of what was told as deleted without its last state. */
-  readonly tombstones: string[] = [];
-  /** How often an object was told as added since the initial list. */
-  later = 0;
-  /** The state of each object that is there. */
-  readonly #present = new Map<string, string>();
-  readonly #wrong: string[] = [];
-
-  readonly handler = {
-    onAdd: (object: Widget, isInInitialList: boolean): void => {
-      if (!isInInitialList) this.later++;
-      if (this.#present.has(object.metadata.name)) this.#wrong.push(`added twice: ${object.metadata.name}`);
-      this.#tell(object);
-    },
-    onUpdate: (old: Widget, now: Widget): void => {
-      if (this.#present.get(now.metadata.name) !== stateOf(old))
-        this.#wrong.push(`updated from another: ${now.metadata.name}`);
-      this.#tell(now);
-    },
-    onDelete: (object: Widget | DeletedFinalStateUnknown<Widget>): void => {
-      const unknown = object instanceof DeletedFinalStateUnknown;
-      const name = unknown ? object.key.replace('default/', '') : object.metadata.name;
-      if (unknown) this.tombstones.push(name);
-      if (!this.#present.delete(name)) this.#wrong.push(`deleted, and not there: ${name}`);
-      this.#statesOf(name).push(GONE);
-    },
-  };
-
-  /**
-   * @param states `all`: nothing was asked for again, so not one state may be missing; `some`: in their order; `last`:
-   *   others may have been told again
-   */
-  judge(written: ReadonlyMap<string, readonly string[]>, states: 'all' | 'some' | 'last'): void {
-    if (states !== 'last') expect(this.#wrong).toEqual([]);
-    for (const [name, all] of written) {
-      const told = this.#statesOf(name).filter((state, at, others) => state !== others[at - 1]);
-      expect(told.at(-1) ?? GONE, `the last state of ${name}`).toBe(all.at(-1));
-      if (states === 'last') continue;
-      // What was written before the first list is not told.
-      const expected = states === 'all' && told.length > 0 ? all.slice(-told.length) : common(told, all);
-      expect(told, `what was told of ${name}`).toEqual(expected);
-    }
-  }
-
-  #tell(object: Widget): void {
-    this.#present.set(object.metadata.name, stateOf(object));
-    this.#statesOf(object.metadata.name).push(stateOf(object));
-  }
-
-  #statesOf(name: string): string[] {
-    const states = this.told.get(name) ?? [];
-    this.told.set(name, states);
-    return states;
-  }
-}
-
-/** The states of `all` that were told, as far as they came in order. */
-function common(told: readonly string[], all: readonly string[]): string[] {
-  const found: string[] = [];
-  for (const state of all) if (told[found.length] === state) found.push(state);
-  return found;
 }

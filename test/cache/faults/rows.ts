@@ -155,7 +155,7 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       { file: 'test/client-node/keep-alive.test.ts', name: 'a watch over HTTP/1.1' },
       {
-        file: 'test/client-node/http2.test.ts',
+        file: 'test/client-node/http2-life.test.ts',
         name: 'is found 45 s after the last byte, and all its streams are reset',
       },
     ],
@@ -243,7 +243,7 @@ export const FAULTS: readonly Row[] = [
     happens: 'Running watches live on; new requests take a new connection.',
     elsewhere: [
       {
-        file: 'test/client-node/http2.test.ts',
+        file: 'test/client-node/http2-life.test.ts',
         name: 'with GOAWAY keeps the watches it has, and new requests go to a new connection',
       },
     ],

@@ -1,0 +1,123 @@
+// Cuts members out of the object that was scanned last, by a tree of names that the host has written (bindings/cache/bytes/trim-block.ts). What is left is
+// scanned again, so that all who read the scan's results see an object that never had those members. An array stands for each of its elements.
+//
+//   tree   |node of the object|node|…, and 16 bytes behind the last one may be read
+//   node   |entries u32|u32: 1: members without an entry go|, then of each entry |bytes u32|fate u32|name in UTF-8|, padded so that the next one begins at 4
+//   fate   GOES, STAYS, or the offset in the tree of the node for the member's value
+//
+// Of members named twice all go, or all are entered: the last one counts in any case. A name with an escape in an object that has a node is the host's to judge.
+
+import { blockAlloc, blockFree, blockSize } from "./memory";
+import { FALLBACK, sameName } from "./path";
+import { NO_MEMORY } from "./record";
+import { isRegular, objectEnd, objectStart, scanLimit, scanObject } from "./scan";
+import { skipAny, skipPlainText, skipSpaces } from "./skip";
+
+const GOES: u32 = 0;
+const STAYS: u32 = 1;
+
+const N_ENTRIES: usize = 0;
+const N_OTHERS_GO: usize = 4;
+const N_FIRST: usize = 8;
+const E_BYTES: usize = 0;
+const E_FATE: usize = 4;
+const E_NAME: usize = 8;
+
+const DEEPEST: u32 = 64;
+const SLACK: u32 = 64; // a scan reads behind the end
+const LARGE: u32 = 1 << 20; // a copy of that size is not kept for smaller ones
+
+let copy: usize = 0;
+let room: u32 = 0;
+/** What is before `read` has been copied to what is before `write`, or was cut. */
+let read: usize = 0;
+let write: usize = 0;
+
+function roomFor(bytes: u32): bool {
+  if (bytes <= room && (room < LARGE || bytes >= LARGE)) return true;
+  if (room != 0) blockFree(copy, room);
+  room = 0;
+  copy = blockAlloc(bytes);
+  if (copy == 0) return false;
+  room = blockSize(bytes);
+  return true;
+}
+
+function cut(from: usize, to: usize): void {
+  memory.copy(write, read, from - read);
+  write += from - read;
+  read = to;
+}
+
+function fateOf(node: usize, name: usize, bytes: u32): u32 {
+  let entry = node + N_FIRST;
+  for (let left = load<u32>(node, N_ENTRIES); left != 0; left--) {
+    const length = load<u32>(entry, E_BYTES);
+    if (length == bytes && sameName(name, entry + E_NAME, bytes)) return load<u32>(entry, E_FATE);
+    entry += E_NAME + ((length + 3) & ~3);
+  }
+  return load<u32>(node, N_OTHERS_GO) == 0 ? STAYS : GOES;
+}
+
+/** The value at `p`, by a node; answers where it ends, or 0: the host has to do it. */
+function trimValue(tree: usize, node: usize, p: usize, depth: u32): usize {
+  const c = <u32>load<u8>(p);
+  if ((c | 0x20) != 0x7b) return skipAny(p);
+  if (depth == DEEPEST) return 0;
+  const inside = p + 1;
+  p = skipSpaces(inside);
+  if (c == 0x5b) {
+    while (load<u8>(p) != 0x5d) {
+      p = trimValue(tree, node, p, depth + 1);
+      if (p == 0) return 0;
+      p = skipSpaces(p);
+      if (load<u8>(p) == 0x2c) p = skipSpaces(p + 1);
+    }
+    return p + 1;
+  }
+  let kept = false;
+  let pending = false; // all members so far go: the comma behind them goes too
+  let previousEnd = inside;
+  while (load<u8>(p) != 0x7d) {
+    const start = p;
+    const end = skipPlainText(p + 1);
+    if (end == 0) return 0;
+    const fate = fateOf(node, p + 1, <u32>(end - start) - 1);
+    p = skipSpaces(skipSpaces(end + 1) + 1);
+    if (fate == GOES) {
+      p = skipAny(p);
+      if (kept) cut(previousEnd, p);
+      else pending = true;
+    } else {
+      if (pending) cut(inside, start);
+      pending = false;
+      kept = true;
+      p = fate == STAYS ? skipAny(p) : trimValue(tree, tree + fate, p, depth + 1);
+      if (p == 0) return 0;
+    }
+    previousEnd = p;
+    p = skipSpaces(p);
+    if (load<u8>(p) == 0x2c) p = skipSpaces(p + 1);
+  }
+  if (pending) cut(inside, p);
+  return p + 1;
+}
+
+/**
+ * Trims the object scanned last, which was regular. 0: there was nothing to cut. 1: the results of the scan are now those of a trimmed copy, which lies where it is until
+ * the next call. FALLBACK: the host decodes and trims the object; those results are no longer good. NO_MEMORY.
+ */
+export function trimScanned(tree: usize): i32 {
+  // A copy that is trimmed further stays where it is: what is written never overtakes what is read.
+  if (objectStart != copy && !roomFor(<u32>(objectEnd - objectStart) + SLACK)) return NO_MEMORY;
+  const start = objectStart;
+  read = start;
+  write = copy;
+  const end = trimValue(tree, tree, start, 0);
+  if (end == 0) return FALLBACK;
+  if (read == start) return 0;
+  cut(end, end);
+  scanLimit(write);
+  scanObject(copy, 0);
+  return isRegular() ? 1 : FALLBACK;
+}

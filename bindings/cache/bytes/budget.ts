@@ -1,0 +1,96 @@
+/**
+ * How many bytes a cache may keep. Each object is judged as it is staged:
+ *
+ * - of a list of everything, by what the list has brought so far, as that is what the cache will be;
+ * - of a watch, by what the cache has and what waits for it, less what that will replace.
+ *
+ * So a cache that is full takes a list that is smaller, and one that has room takes its own content again.
+ */
+import { CapstanError } from '../../errors.ts';
+import { handleError } from '../../handle-error.ts';
+import type { Budget as BudgetOptions } from '../limits.ts';
+import type { Version } from './version.ts';
+import type { Versions } from './versions.ts';
+
+const MARK = 0.8;
+
+export class Budget {
+  readonly #versions: Versions;
+  readonly #max: number;
+  readonly #options: BudgetOptions;
+  readonly #mark: number;
+  readonly #trim: () => boolean | undefined;
+  readonly #what: string;
+  /** What the list that is being collected has brought. */
+  #listed = 0;
+  /** An object had no room, and the list or watch ended with it. */
+  refused = false;
+  /** The mark has been told, and the cache has not been below it since. */
+  #told = false;
+
+  /**
+   * @param trim cuts all but the metadata out of the object scanned last, as {@link TrimBlock.apply}
+   * @param what for messages: `v1 Pod`
+   */
+  constructor(versions: Versions, max: number, options: BudgetOptions, trim: () => boolean | undefined, what: string) {
+    this.#versions = versions;
+    this.#max = max;
+    this.#options = options;
+    this.#mark = max * (options.onBytes?.at ?? MARK);
+    this.#trim = trim;
+    this.#what = what;
+  }
+
+  /** A list begins. */
+  begin(): void {
+    this.#listed = 0;
+    this.refused = false;
+  }
+
+  /**
+   * Stages the object scanned last, whole or, where it has no room and that is the policy, its metadata alone. `undefined`: the host
+   * has to decode it. Throws CapstanError CACHE_FULL; then the object is not staged.
+   */
+  stage(): Version | undefined {
+    const versions = this.#versions;
+    const isListed = versions.gathering;
+    if (!isListed && this.#told && versions.bytes().live < this.#mark) this.#told = false;
+    const version = versions.stage();
+    const bytes = isListed ? this.#listed + versions.sizeOf(version) : this.#live();
+    if (bytes <= this.#max) {
+      if (isListed) this.#listed = bytes;
+      if (bytes >= this.#mark) this.#tell(bytes);
+      return version;
+    }
+    versions.discard(version);
+    this.#tell(bytes);
+    if (this.#options.whenFull !== 'metadata') {
+      this.refused = true;
+      const full = `the cache of ${this.#what} has no room for an object: with it, ${bytes} bytes`;
+      throw new CapstanError('CACHE_FULL', `${full} where maxBytes is ${this.#max}`);
+    }
+    const isCut = this.#trim();
+    if (isCut === undefined) return undefined;
+    const rest = versions.stage();
+    if (isCut) versions.mark(rest);
+    if (isListed) this.#listed += versions.sizeOf(rest);
+    return rest;
+  }
+
+  /** Exact only from the mark on, as what will be replaced has to be looked for. */
+  #live(): number {
+    const { live } = this.#versions.bytes();
+    return live < this.#mark || (this.#told && live <= this.#max) ? live : live - this.#versions.replacing();
+  }
+
+  #tell(bytes: number): void {
+    const { onBytes } = this.#options;
+    if (this.#told || onBytes === undefined) return;
+    this.#told = true;
+    try {
+      onBytes.call(bytes, this.#max);
+    } catch (error) {
+      handleError(error, `onBytes of the cache of ${this.#what}`);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/** A tree of what is cut out of objects, written into the core's memory: drawn in assembly/trim.ts. It stays there as long as the core does. */
+import type { CacheCore } from '../../cache-core.ts';
+import { NO_MEMORY } from '../../instance.ts';
+import type { Fate, Trim } from '../trim.ts';
+
+/** What trimScanned answers where the object has to be decoded. */
+const FALLBACK = -4;
+const STAYS = 1;
+const NODE_BYTES = 8;
+const ENTRY_BYTES = 8;
+const ROOM_BEHIND = 16; // may be read
+
+export class TrimBlock {
+  readonly #core: CacheCore;
+  readonly #tree: number;
+
+  /** Throws CapstanError OUT_OF_MEMORY. */
+  constructor(core: CacheCore, trim: Trim) {
+    const bytes = encode(trim);
+    this.#core = core;
+    this.#tree = core.x.pathNew(bytes.length) >>> 0;
+    if (this.#tree === 0) throw core.outOfMemory();
+    core.bytes().set(bytes, this.#tree);
+  }
+
+  /** Trims what the core scanned last: `undefined` where the host has to do it, else whether anything was cut. */
+  apply(): boolean | undefined {
+    const answer = this.#core.x.trimScanned(this.#tree);
+    if (answer === NO_MEMORY) throw this.#core.outOfMemory();
+    return answer === FALLBACK ? undefined : answer === 1;
+  }
+}
+
+interface Node {
+  readonly at: number;
+  readonly others: number;
+  readonly entries: { readonly name: Uint8Array; readonly fate: number }[];
+}
+
+function encode(root: Trim): Uint8Array {
+  const encoder = new TextEncoder();
+  const nodes: Node[] = [];
+  let end = 0;
+  const place = (trim: Trim): number => {
+    const named = [...trim.members].map(([name, fate]) => ({ name: encoder.encode(name), fate }));
+    const at = end;
+    end += named.reduce((bytes, { name }) => bytes + entryBytes(name), NODE_BYTES);
+    const fateOf = (fate: Fate): number => (fate === 'goes' ? 0 : fate === 'stays' ? STAYS : place(fate));
+    const entries = named.map(({ name, fate }) => ({ name, fate: fateOf(fate) }));
+    nodes.push({ at, others: trim.others === 'goes' ? 1 : 0, entries });
+    return at;
+  };
+  place(root);
+  const bytes = new Uint8Array(end + ROOM_BEHIND);
+  const view = new DataView(bytes.buffer);
+  for (const { at, others, entries } of nodes) {
+    view.setUint32(at, entries.length, true);
+    view.setUint32(at + 4, others, true);
+    let entry = at + NODE_BYTES;
+    for (const { name, fate } of entries) {
+      view.setUint32(entry, name.length, true);
+      view.setUint32(entry + 4, fate, true);
+      bytes.set(name, entry + ENTRY_BYTES);
+      entry += entryBytes(name);
+    }
+  }
+  return bytes;
+}
+
+function entryBytes(name: Uint8Array): number {
+  return ENTRY_BYTES + ((name.length + 3) & ~3);
+}

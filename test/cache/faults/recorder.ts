@@ -1,0 +1,80 @@
+/** What a handler is told, written down and judged: each object's states, against those that were written. */
+import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
+import { expect } from 'vitest';
+
+export interface Widget extends KubeObject {
+  metadata: { namespace: string; name: string; resourceVersion: string; labels?: Record<string, string> };
+  spec: { round: number; text: string };
+}
+
+/** Every write has a number of its own, so that states are told apart also where a server sends no versions. */
+export const stateOf = ({ spec }: Widget): string => String(spec.round);
+
+/** The state of an object that was deleted. */
+export const GONE = 'gone';
+
+/** A handler's view of one informer: each key's states in the order in which they were told. */
+export class Recorder {
+  readonly told = new Map<string, string[]>();
+  /** The names of what was told as deleted without its last state. */
+  readonly tombstones: string[] = [];
+  /** How often an object was told as added since the initial list. */
+  later = 0;
+  /** The state of each object that is there. */
+  readonly #present = new Map<string, string>();
+  readonly #wrong: string[] = [];
+
+  readonly handler = {
+    onAdd: (object: Widget, isInInitialList: boolean): void => {
+      if (!isInInitialList) this.later++;
+      if (this.#present.has(object.metadata.name)) this.#wrong.push(`added twice: ${object.metadata.name}`);
+      this.#tell(object);
+    },
+    onUpdate: (old: Widget, now: Widget): void => {
+      if (this.#present.get(now.metadata.name) !== stateOf(old))
+        this.#wrong.push(`updated from another: ${now.metadata.name}`);
+      this.#tell(now);
+    },
+    onDelete: (object: Widget | DeletedFinalStateUnknown<Widget>): void => {
+      const unknown = object instanceof DeletedFinalStateUnknown;
+      const name = unknown ? object.key.replace('default/', '') : object.metadata.name;
+      if (unknown) this.tombstones.push(name);
+      if (!this.#present.delete(name)) this.#wrong.push(`deleted, and not there: ${name}`);
+      this.#statesOf(name).push(GONE);
+    },
+  };
+
+  /**
+   * @param states `all`: nothing was asked for again, so not one state may be missing; `some`: in their order; `last`:
+   *   others may have been told again
+   */
+  judge(written: ReadonlyMap<string, readonly string[]>, states: 'all' | 'some' | 'last'): void {
+    if (states !== 'last') expect(this.#wrong).toEqual([]);
+    for (const [name, all] of written) {
+      const told = this.#statesOf(name).filter((state, at, others) => state !== others[at - 1]);
+      expect(told.at(-1) ?? GONE, `the last state of ${name}`).toBe(all.at(-1));
+      if (states === 'last') continue;
+      // What was written before the first list is not told.
+      const expected = states === 'all' && told.length > 0 ? all.slice(-told.length) : common(told, all);
+      expect(told, `what was told of ${name}`).toEqual(expected);
+    }
+  }
+
+  #tell(object: Widget): void {
+    this.#present.set(object.metadata.name, stateOf(object));
+    this.#statesOf(object.metadata.name).push(stateOf(object));
+  }
+
+  #statesOf(name: string): string[] {
+    const states = this.told.get(name) ?? [];
+    this.told.set(name, states);
+    return states;
+  }
+}
+
+/** The states of `all` that were told, as far as they came in order. */
+function common(told: readonly string[], all: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const state of all) if (told[found.length] === state) found.push(state);
+  return found;
+}

@@ -1,0 +1,66 @@
+/** What the tests of HTTP/2 share: servers and transports that end with the test, and watches on them. */
+import type { Http2ServerRequest, Http2ServerResponse, SecureServerOptions } from 'node:http2';
+import { type Transport, TransportError } from 'capstan/cache';
+import { type HttpTransportOptions, httpTransport } from 'capstan/client-node';
+import { afterEach, expect } from 'vitest';
+import { serveH2 } from './h2-servers.ts';
+import { authority, certificate, text } from './servers.ts';
+
+export const ca = await authority();
+/** Of the servers. */
+export const identity = await certificate(ca, 'server');
+
+/** Called after the test, the last first. */
+export const cleanups: (() => Promise<unknown> | undefined)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+type Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+export async function start(listener: Listener, tls: SecureServerOptions = {}) {
+  const server = await serveH2({ cert: identity.cert, key: identity.key, ...tls }, listener);
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+export function transportTo(url: string, options: HttpTransportOptions = {}): Transport {
+  const transport = httpTransport(url, { ...options, tls: { ca: ca.cert, ...options.tls } });
+  cleanups.push(() => transport.close?.());
+  return transport;
+}
+
+export const get = (transport: Transport, path = '/', signal?: AbortSignal) =>
+  transport.request({ method: 'GET', path, signal });
+export const ask = async (transport: Transport, path?: string) => text((await get(transport, path)).body);
+
+export async function kindOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(TransportError);
+  return (error as TransportError).kind;
+}
+
+/** A watch whose first bytes have arrived. */
+export async function watch(transport: Transport, path = '/watch', signal?: AbortSignal) {
+  const reader = (await get(transport, path, signal)).body[Symbol.asyncIterator]();
+  expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe('first\n');
+  return reader;
+}
+
+/** Whether a watch goes on: it is read from now on, and `ended` says how it ended. */
+export function following(reader: AsyncIterator<Uint8Array>) {
+  const state: { ended: string | undefined; end: Promise<string> } = { ended: undefined, end: kindOf(reader.next()) };
+  void state.end.then((kind) => {
+    state.ended = kind;
+  });
+  return state;
+}
+
+/** Watches get a first line and stay open; everything else is answered. */
+export const watchOrAnswer: Listener = (request, response) => {
+  if (request.url === '/watch') response.write('first\n');
+  else response.end(`${request.httpVersion} ${request.method} ${request.url}`);
+};

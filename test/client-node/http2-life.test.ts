@@ -1,0 +1,296 @@
+/** The life of HTTP/2 connections: how they come about, go away, fall silent and end. */
+import { once } from 'node:events';
+import { constants, type Http2ServerResponse } from 'node:http2';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { HttpTransportOptions } from 'capstan/client-node';
+import { FakeClock } from 'capstan/testing';
+import { describe, expect, test } from 'vitest';
+import { freezingProxy } from './h2-servers.ts';
+import { ask, cleanups, following, get, kindOf, start, transportTo, watch, watchOrAnswer } from './http2-fixture.ts';
+import { text } from './servers.ts';
+
+describe('a server that goes away', () => {
+  test('with GOAWAY keeps the watches it has, and new requests go to a new connection', async () => {
+    const streams: Http2ServerResponse[] = [];
+    const { url, sessions } = await start((request, response) => {
+      if (request.url === '/watch') streams.push(response);
+      watchOrAnswer(request, response);
+    });
+    const transport = transportTo(url);
+    const reader = await watch(transport);
+    sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR);
+    await expect
+      .poll(async () => {
+        await ask(transport);
+        return sessions.length;
+      })
+      .toBe(2);
+    streams[0]?.write('second\n');
+    expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe('second\n');
+    streams[0]?.end();
+    expect((await reader.next()).done).toBe(true);
+    for (let i = 0; i < 5; i++) await ask(transport);
+    expect(sessions).toHaveLength(2);
+  });
+
+  test('and did not look at a request gets it again on a new connection, whatever its method', async () => {
+    // Story: kube-apiserver's --goaway-chance ends connections at random; a write that crossed it must not fail.
+    let seen = 0;
+    const { url, sessions } = await start((request, response) => {
+      const { stream } = request;
+      if (++seen === 2) stream.session?.goaway(constants.NGHTTP2_NO_ERROR, Number(stream.id) - 2);
+      else response.end(`done ${request.url}`);
+    });
+    const transport = transportTo(url);
+    expect(await ask(transport)).toBe('done /');
+    const post = await transport.request({ method: 'POST', path: '/lost', body: '{}' });
+    expect(await text(post.body)).toBe('done /lost');
+    expect([seen, sessions.length]).toEqual([3, 2]);
+  });
+
+  test('costs a GET one more connection and no error, when it closed an idle one', async () => {
+    const { url, sessions } = await start(watchOrAnswer);
+    const transport = transportTo(url);
+    await ask(transport);
+    sessions[0]?.destroy();
+    expect(await ask(transport)).toBe('2.0 GET /');
+    expect(sessions).toHaveLength(2);
+  });
+
+  test('in the middle of a GET gets it again, and fails a POST, which may have been done', async () => {
+    let cut = 0;
+    const { url, sockets } = await start((request, response) => {
+      if (request.url === '/cut' && cut-- > 0) sockets.at(-1)?.destroy();
+      else response.end('answered');
+    });
+    const transport = transportTo(url);
+    await ask(transport);
+    cut = 1;
+    expect(await ask(transport, '/cut')).toBe('answered');
+    cut = 1;
+    expect(await kindOf(transport.request({ method: 'POST', path: '/cut', body: '{}' }))).toBe('reset');
+  });
+});
+
+describe('a half-open connection', () => {
+  async function throughProxy(clock: FakeClock, options: HttpTransportOptions = {}) {
+    const server = await start(watchOrAnswer);
+    const proxy = await freezingProxy(server.url);
+    cleanups.push(() => proxy.stop());
+    const transport = transportTo(`https://127.0.0.1:${proxy.port}`, { clock, ...options });
+    return { server, proxy, transport };
+  }
+
+  test('is found 45 s after the last byte, and all its streams are reset', async () => {
+    const clock = new FakeClock();
+    const { proxy, transport } = await throughProxy(clock);
+    const readers = await Promise.all([watch(transport), watch(transport)]);
+    proxy.freeze();
+    const watches = readers.map(following);
+    await clock.run(44_999);
+    expect(watches.map(({ ended }) => ended)).toEqual([undefined, undefined]);
+    await clock.run(1);
+    expect(await Promise.all(watches.map(({ end }) => end))).toEqual(['reset', 'reset']);
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('says why, and the next request takes another', async () => {
+    const clock = new FakeClock();
+    const { server, proxy, transport } = await throughProxy(clock, { readIdleTimeout: 1000, pingTimeout: 500 });
+    const reader = await watch(transport);
+    proxy.freeze();
+    const end = reader.next().catch((error: unknown) => error);
+    await clock.run(1500);
+    expect(String(await end)).toMatch(/reset.*did not answer a PING within 500 ms/);
+    const direct = transportTo(server.url);
+    expect(await ask(direct)).toBe('2.0 GET /');
+  });
+
+  test('that idled is asked at once when it is used again', async () => {
+    const clock = new FakeClock();
+    const { proxy, transport } = await throughProxy(clock);
+    await ask(transport);
+    proxy.freeze();
+    await clock.run(60_000);
+    const request = kindOf(transport.request({ method: 'POST', path: '/', body: '{}' }));
+    await clock.run(15_000);
+    expect(await request).toBe('reset');
+  });
+
+  test('is not what a quiet one is: its PINGs are answered, and the watch lives on', async () => {
+    const clock = new FakeClock();
+    const { server, transport } = await throughProxy(clock);
+    const running = following(await watch(transport));
+    let pings = 0;
+    server.sessions[0]?.on('ping', () => pings++);
+    for (let i = 1; i <= 20; i++) {
+      const ping = once(server.sessions[0]!, 'ping');
+      clock.step(30_000);
+      await ping;
+      await ask(transport); // answers come in order: that of the PING is there
+    }
+    expect(pings).toBe(20);
+    expect(running.ended).toBeUndefined();
+  });
+
+  test('is not looked for while nothing is open, nor when it is switched off', async () => {
+    const clock = new FakeClock();
+    const { transport } = await throughProxy(clock);
+    await ask(transport);
+    await expect.poll(() => clock.timers()).toBe(0);
+    const off = await throughProxy(clock, { readIdleTimeout: 0 });
+    await watch(off.transport);
+    expect(clock.timers()).toBe(0);
+  });
+
+  // Story: the deadline of a PING was dropped with the last stream, and the next request, seconds later, began the wait anew, for ever.
+  test('is found beneath requests that give up too early to see it themselves', async () => {
+    const clock = new FakeClock();
+    const { proxy, transport } = await throughProxy(clock);
+    await ask(transport);
+    proxy.freeze();
+    await clock.run(40_000);
+    const impatient = async (ms: number): Promise<void> => {
+      const controller = new AbortController();
+      const request = kindOf(get(transport, '/', controller.signal));
+      await clock.run(ms);
+      controller.abort();
+      expect(await request).toBe('aborted');
+    };
+    await impatient(8000);
+    const request = kindOf(transport.request({ method: 'POST', path: '/', body: '{}' }));
+    await clock.run(7000);
+    expect(await request).toBe('reset'); // 15 s after the PING that went with the first
+  });
+
+  test('is not used again when a PING was not answered in time, although nobody waited for it', async () => {
+    const clock = new FakeClock();
+    const { proxy, transport } = await throughProxy(clock);
+    await ask(transport);
+    proxy.freeze();
+    await clock.run(40_000);
+    const controller = new AbortController();
+    const impatient = kindOf(get(transport, '/', controller.signal));
+    await clock.run(1000);
+    controller.abort();
+    expect(await impatient).toBe('aborted');
+    await clock.run(14_000);
+    const request = kindOf(transport.request({ method: 'POST', path: '/', body: '{}' }));
+    await clock.run(30_000);
+    expect(await request).toBe('refused'); // a new one was tried, and the proxy lets none come about
+  });
+
+  test('is found although the server said GOAWAY, for the watches that it keeps', async () => {
+    const clock = new FakeClock();
+    const { server, proxy, transport } = await throughProxy(clock);
+    const running = following(await watch(transport));
+    const [session] = server.sessions;
+    session?.goaway(constants.NGHTTP2_NO_ERROR);
+    await expect
+      .poll(async () => {
+        await ask(transport);
+        return server.sessions.length;
+      })
+      .toBe(2);
+    for (let i = 0; i < 3; i++) {
+      await clock.run(40_000);
+      await ask(transport);
+    }
+    expect(running.ended).toBeUndefined(); // a quiet watch on it is not cut
+    proxy.freeze();
+    await clock.run(45_000);
+    expect(await running.end).toBe('reset');
+  });
+
+  test('is not what a process makes of it that was busy for too long to read the answer', async () => {
+    const clock = new FakeClock();
+    const { url, sessions } = await start(watchOrAnswer);
+    const transport = transportTo(url, { clock });
+    const running = following(await watch(transport));
+    const late = new Promise<void>((resolve) => {
+      sessions[0]?.once('ping', () => {
+        clock.step(15_000); // the deadline is over before anybody can read the answer
+        resolve();
+      });
+    });
+    clock.step(30_000);
+    await late;
+    await ask(transport);
+    expect([running.ended, sessions.length]).toEqual([undefined, 1]);
+  });
+
+  test('is closed instead of used after idling for 90 s', async () => {
+    const clock = new FakeClock();
+    const { server, transport } = await throughProxy(clock);
+    await ask(transport);
+    await expect.poll(() => clock.timers()).toBe(0);
+    clock.step(90_000);
+    await ask(transport);
+    expect(server.sessions).toHaveLength(2);
+  });
+});
+
+describe('a connection that does not come about', () => {
+  test('is given up after 30 s, as refused', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined)); // never answers the handshake
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    cleanups.push(async () => silent.close());
+    const clock = new FakeClock();
+    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`, { clock });
+    const requests = [kindOf(get(transport)), kindOf(get(transport))];
+    await once(silent, 'connection');
+    await clock.run(30_000);
+    expect(await Promise.all(requests)).toEqual(['refused', 'refused']);
+  });
+
+  test('is waited for by many, and given up when the last of them has left', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    cleanups.push(async () => silent.close());
+    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const controllers = [new AbortController(), new AbortController()];
+    const requests = controllers.map(({ signal }) => kindOf(get(transport, '/', signal)));
+    const [socket] = (await once(silent, 'connection')) as [Socket];
+    socket.resume();
+    const closed = once(socket, 'close');
+    controllers[0]?.abort();
+    expect(await requests[0]).toBe('aborted');
+    expect(socket.destroyed).toBe(false);
+    controllers[1]?.abort();
+    expect(await requests[1]).toBe('aborted');
+    await closed;
+  });
+});
+
+describe('closing the transport', () => {
+  test('ends watches, unanswered requests and connections, and refuses what comes later', async () => {
+    const waiting = Promise.withResolvers<void>();
+    const { url, sessions } = await start((request, response) => {
+      if (request.url === '/watch') response.write('first\n');
+      else waiting.resolve();
+    });
+    const transport = transportTo(url);
+    const reader = await watch(transport);
+    const ends = [kindOf(reader.next()), kindOf(get(transport, '/silent'))];
+    await waiting.promise;
+    const closed = once(sessions[0]!, 'close');
+    await transport.close?.();
+    expect(await Promise.all(ends)).toEqual(['reset', 'reset']);
+    await closed;
+    expect(await kindOf(get(transport))).toBe('refused');
+  });
+
+  test('ends the wait for a connection', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    cleanups.push(async () => silent.close());
+    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const request = kindOf(get(transport));
+    await once(silent, 'connection');
+    await transport.close?.();
+    expect(await request).toBe('refused');
+  });
+});
