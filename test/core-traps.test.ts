@@ -492,7 +492,14 @@ async function trapIn(what: string, name: string, call: (world: World) => unknow
 
   expect(World.isPoisoned(world.core), `${what}: the instance is poisoned`).toBe(trappedIn === world.exports);
   if (trappedIn === world.exportsElsewhere) {
-    for (const use of [() => world.elsewhere.add(pod('first')), () => world.elsewhere.byIndex('byNode', 'node-1')])
+    for (const use of [
+      () => world.elsewhere.add(pod('first')),
+      () => world.elsewhere.byIndex('byNode', 'node-1'),
+      () => world.elsewhere.getByKey('a/first'),
+      () => world.elsewhere.list(),
+      () => world.elsewhere.listKeys(),
+      () => world.elsewhere.size(),
+    ])
       requirePoisoned(await outcome(use), `${what}: a later call`);
   }
   if (trappedIn === world.exports) {

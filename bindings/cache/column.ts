@@ -61,8 +61,9 @@ export class Column<T extends object> {
     return this.keys[slot] ?? keyText(this.#core, this.#table, slot);
   }
 
-  /** Those below `end` that are in use. */
+  /** Those below `end` that are in use. Asks the core also where it has none of the objects: after a trap nothing may be answered. */
   *slots(): Generator<number> {
+    this.#core.x.memoryPages();
     for (let slot = 0; slot < this.end; slot++) if (this.has(slot)) yield slot;
   }
 

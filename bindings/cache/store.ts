@@ -8,6 +8,7 @@
  */
 import { CacheCore } from '../cache-core.ts';
 import { invalid } from '../errors.ts';
+import { NO_MEMORY } from '../instance.ts';
 import { hashesInWasm } from '../key-mode.ts';
 import { type TextTable, textTable } from '../text-table.ts';
 import { ByteDecoder, type ByteDecoderOptions } from './bytes/decoder.ts';
@@ -351,7 +352,6 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const changes = known < 0 ? ANY : versions.changes(known, version);
     const values = this.#indices.valuesOfVersion(object, changes);
     const slot = known < 0 ? versions.slot(version, true) : known;
-    if (slot < 0) throw this.#core.outOfMemory();
     try {
       versions.ready(slot);
       this.#indices.set(slot, values, () => this.#valuesAt(slot), version);
@@ -403,11 +403,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #find(key: string): number {
+    if (this.#core.x !== this.#x) this.#core.x.memoryPages(); // where keys are hashed in JS, those that are known would be answered after a trap too
+    let slot: number;
     try {
-      return this.#slots.find(key);
+      slot = this.#slots.find(key);
     } catch (cause) {
       throw this.#core.trapped(cause);
     }
+    if (slot === NO_MEMORY) throw this.#core.outOfMemory();
+    return slot;
   }
 
   #intern(key: string): number {

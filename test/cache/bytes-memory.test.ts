@@ -239,4 +239,17 @@ describe('the end of memory', () => {
       requireNothingLeft(world, `list ${granted}`);
     }
   });
+
+  // A key is read into a block as long as it is. Where there was none, the key counted as not there, and a deletion was passed over in silence.
+  test('is an error where a key cannot be looked up, and not an answer', () => {
+    const { store, decoder } = new ByteStore(indexers);
+    const { x } = decoder.core;
+    const full = expect.objectContaining({ code: 'OUT_OF_MEMORY' });
+    x.memoryGrant(0);
+    expect(() => store.delete(thing('a'.repeat(4000), 1))).toThrow(full);
+    expect(() => store.getByKey('b'.repeat(4000))).toThrow(full);
+    x.memoryGrant(-1);
+    store.delete(thing('a'.repeat(4000), 1));
+    expect(store.getByKey('b'.repeat(4000))).toBeUndefined();
+  });
 });

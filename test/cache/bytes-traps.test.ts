@@ -13,7 +13,6 @@ import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
 const UNREACHED: Record<string, string> = {
   abortTrap: 'for AssemblyScript: it is what traps where an assertion fails',
   memoryLimit: 'for tests of the end of memory',
-  memoryPages: 'asked by tables that hash in JS: test/core-traps.test.ts',
   keysFree: 'the tables of a store go with its instance',
   keysSlotNew: 'for tables that hash in JS: test/core-traps.test.ts',
   indexList: 'for tables that hash in JS: test/core-traps.test.ts',

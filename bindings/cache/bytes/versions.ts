@@ -78,9 +78,11 @@ export class Versions {
     return version.object?.deref() ?? lazyObject(version);
   }
 
-  /** The slot of a version's key, or a negative number; with `intern` it gets one. */
+  /** The slot of a version's key, or NOTHING; with `intern` it gets one. Throws OUT_OF_MEMORY. */
   slot(version: Version, intern: boolean): number {
-    return this.core.x.objectSlot(this.handle, version.id, this.#keys, intern);
+    const slot = this.core.x.objectSlot(this.handle, version.id, this.#keys, intern);
+    if (slot === NO_MEMORY) throw this.core.outOfMemory();
+    return slot;
   }
 
   has(slot: number): boolean {
