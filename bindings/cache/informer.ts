@@ -46,6 +46,7 @@ import type { Queue, TransformFunc } from './queue.ts';
 import { Reflector } from './reflector.ts';
 import type { IndexSpec } from './resource.ts';
 import { ResyncSchedule } from './resync.ts';
+import { Rounds } from './rounds.ts';
 import type { WatchErrorHandler } from './status.ts';
 import type { Indexer } from './store.ts';
 import { abortable, deferred, TimeSlice } from './wait.ts';
@@ -83,6 +84,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     },
     onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
   };
+  readonly #rounds: Rounds;
   readonly #events = new EventIterators<T>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
@@ -110,6 +112,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#options = options;
     this.#clock = clock;
     this.#describe = listWatch.describe();
+    this.#rounds = new Rounds(clock, options.random ?? Math.random);
     this.#resync = new ResyncSchedule(resyncPeriod);
     this.#transform = transform;
     this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected);
@@ -251,7 +254,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      if (!this.#stop.signal.aborted) await this.#reflector.run({ signal: this.#stop.signal });
+      await this.#rounds.run((signal) => this.#reflector.run({ signal }), this.#stop.signal);
       await this.#processing;
     } finally {
       signal?.removeEventListener('abort', onAbort);
@@ -358,6 +361,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         more = this.#fifo.tryPop((deltas, isInInitialList) => this.#process(deltas, isInInitialList));
       } catch (error) {
         handleError(error, `informer of ${this.#describe}`);
+        // What could not be taken over is asked for again; from a core that is dead nothing comes back.
+        if (!(error instanceof CapstanError && error.code === 'POISONED')) this.#rounds.again();
       }
       if (!this.#announced && this.hasSynced()) {
         this.#announced = true;

@@ -1,0 +1,39 @@
+/**
+ * The rounds of an informer's reflector. One round is enough, unless a change could not be taken over into the cache (its memory ended, for example):
+ * then the cache is behind the server, and everything is asked for again after a while, as after a failure of the server.
+ */
+import type { Clock } from '../clock.ts';
+import { Backoff } from './backoff.ts';
+import { sleep } from './wait.ts';
+
+export class Rounds {
+  readonly #clock: Clock;
+  readonly #backoff: Backoff;
+  #round: AbortController | undefined;
+
+  constructor(clock: Clock, random: () => number) {
+    this.#clock = clock;
+    this.#backoff = new Backoff(clock, random);
+  }
+
+  /** Round after round until the signal fires. A round ends with its own signal. */
+  async run(round: (signal: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const current = new AbortController();
+      const onStop = (): void => current.abort(stop.reason);
+      this.#round = current;
+      stop.addEventListener('abort', onStop, { once: true });
+      try {
+        await round(current.signal);
+      } finally {
+        stop.removeEventListener('abort', onStop);
+      }
+      if (!stop.aborted) await sleep(this.#clock, this.#backoff.next(), stop);
+    }
+  }
+
+  /** Ends the round that is under way. */
+  again(): void {
+    this.#round?.abort();
+  }
+}
