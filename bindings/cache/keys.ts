@@ -85,3 +85,9 @@ export function splitMetaNamespaceKey(key: string): { namespace: string; name: s
   }
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
+
+/** The version that an object carries, or ""; `undefined` for what has no metadata at all. */
+export function resourceVersionOf(object: object): string | undefined {
+  const { metadata } = object as KubeObject;
+  return typeof metadata === 'object' && metadata !== null ? (metadata.resourceVersion ?? '') : undefined;
+}

@@ -17,7 +17,12 @@ import { Versions } from './bytes/versions.ts';
 import { Column, type Held } from './column.ts';
 import type { ExpectedKind } from './decoder.ts';
 import { ANY, Indices, type Values } from './indices.ts';
-import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
+import {
+  DeletedFinalStateUnknown,
+  deletionHandlingMetaNamespaceKeyFunc,
+  type KubeObject,
+  resourceVersionOf,
+} from './keys.ts';
 import type { IndexSpec } from './resource.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
 
@@ -244,12 +249,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#core.x.keysUsed(this.#table);
   }
 
-  /**
-   * The same as `add`; gives the object that was there before.
-   *
-   * @param untold nobody will see either of them
-   * @internal
-   */
+  /** @internal As `add`; gives the object that was there before. `untold`: nobody will see either of them. */
   exchange(object: T, untold: boolean): T | undefined {
     const version = this.#column.versionOf(object);
     if (version === undefined) {
@@ -445,10 +445,4 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     if (typeof key !== 'string') throw invalid('keyFunc', 'a function that returns strings', key);
     return key;
   }
-}
-
-/** `undefined` for what has no metadata at all. */
-function resourceVersionOf(object: object): string | undefined {
-  const { metadata } = object as KubeObject;
-  return typeof metadata === 'object' && metadata !== null ? (metadata.resourceVersion ?? '') : undefined;
 }
