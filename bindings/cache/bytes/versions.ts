@@ -146,7 +146,7 @@ export class Versions {
    * @param changes against the one that is there
    * @param untold nobody gets the object that was decoded for it. Others of this version may be in somebody's hands all the same.
    */
-  put(slot: number, version: Version, changes = this.changes(slot, version), untold = false): void {
+  put(slot: number, version: Version, changes: number = this.changes(slot, version), untold = false): void {
     const { x } = this.core;
     if (!untold) version.handed = true;
     if (version.staged < 0) x.objectRetain(this.handle, version.id);
