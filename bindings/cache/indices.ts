@@ -99,7 +99,8 @@ export class Indices<T extends object> {
   valuesOfVersion(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
     const all: (Values | typeof fromBytes | undefined)[] = [];
     for (const index of this.each) {
-      if ((changes & index.dependsOn) === 0) all.push(undefined);
+      // The bits know of metadata, spec and status alone: no bit at all is no proof that nothing else changed.
+      if (index.dependsOn !== ANY && (changes & index.dependsOn) === 0) all.push(undefined);
       else all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
     }
     return all;

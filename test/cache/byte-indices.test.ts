@@ -15,6 +15,7 @@ import { CapstanError } from '../../bindings/errors.ts';
 import { IndexMap } from '../../bindings/index-map.ts';
 import { PathBlock } from '../../bindings/path-block.ts';
 import { Random, testSeed } from '../random.ts';
+import { ByteStore } from './byte-store.ts';
 
 interface Thing {
   apiVersion: string;
@@ -247,4 +248,18 @@ test('the ready-made indices list an object under each of its labels and each of
   expect(bytes.indexKeys('byLabel', 'app=web')).toEqual(['a']);
   expect(bytes.listIndexFuncValues('byOwner').sort()).toEqual(['u1', 'u2']);
   expect(bytes.indexKeys('byOwner', 'u2')).toEqual(['a']);
+});
+
+// The bits of a change know of spec, status and metadata. None of them was once taken for a proof that nothing had changed, and the indices of `data` stood still.
+test('an index of another part follows although spec, status and metadata stay what they are', () => {
+  const of = (data: string) => `{"metadata":{"name":"a","namespace":"n"},"data":{"v":"${data}"}}`;
+  const store = new ByteStore({
+    byPath: 'data.v',
+    byFunction: (object) => [(object as { data?: { v: string } }).data?.v ?? ''],
+  });
+  store.store.add(store.object(of('old')));
+  store.store.add(store.object(of('new')));
+  for (const index of ['byPath', 'byFunction']) {
+    expect([store.store.indexKeys(index, 'old'), store.store.indexKeys(index, 'new')], index).toEqual([[], ['n/a']]);
+  }
 });
