@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}/build/check-docs`;
 const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 /** Where a name is exported twice, the first subpath gives it. */
-const SUBPATHS = ['workqueue', 'cache', 'controller', 'client-node', 'testing'];
+const SUBPATHS = ['workqueue', 'cache', 'controller', 'client', 'leaderelection', 'manager', 'client-node', 'testing'];
 
 const GIVEN = `
 import type * as k8s from '@kubernetes/client-node';

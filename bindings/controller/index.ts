@@ -1,4 +1,27 @@
 /** `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it. */
+export { type LogFields, type Logger, type PinoLike, pinoLogger, silentLogger, withFields } from '../logger.ts';
 export { type Controller, type ControllerOptions, createController } from './controller.ts';
+export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
 export { LowPriority } from './handler.ts';
+export type {
+  Collector,
+  ControllerDefaults,
+  Manager,
+  ReportOptions,
+  Runnable,
+  Span,
+  Tracer,
+} from './manager.ts';
 export { type CachedGet, type Reconcile, type ReconcileContext, type Result, TerminalError } from './reconcile.ts';
+export type { ControllerReport, ErrorReport, KeyReport, RunReport } from './report.ts';
+export type {
+  Cause,
+  CauseObject,
+  EventHandler,
+  HandlerQueue,
+  Predicate,
+  Source,
+  SourceQueue,
+  SourceStart,
+  SourceStatus,
+} from './source.ts';

@@ -13,12 +13,15 @@ const RULES: Rules = {
   folders: {
     workqueue: [],
     cache: [],
-    controller: ['workqueue', 'cache'],
+    client: ['workqueue', 'cache'],
+    leaderelection: ['cache'],
+    controller: ['workqueue', 'cache', 'client'],
     'client-node': ['cache'],
-    testing: ['cache', 'client-node'],
+    manager: ['workqueue', 'cache', 'client', 'leaderelection', 'controller'],
+    testing: ['workqueue', 'cache', 'client', 'client-node'],
   },
   gatherer: { file: 'bindings/index.ts', folders: ['workqueue', 'cache', 'controller'] },
-  node: ['client-node', 'testing'],
+  node: ['client-node', 'manager', 'testing'],
   packages: { '@kubernetes/client-node': 'client-node' },
 };
 

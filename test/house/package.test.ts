@@ -79,8 +79,20 @@ describe('the manifest', () => {
   });
 
   it('exports each subpath, with types first', () => {
-    const subpaths = ['.', './workqueue', './cache', './controller', './client-node', './testing', './core.wasm'];
-    expect(Object.keys(manifest.exports)).toEqual(expect.arrayContaining([...subpaths, './package.json']));
+    const folders = [
+      'workqueue',
+      'cache',
+      'client',
+      'leaderelection',
+      'controller',
+      'manager',
+      'client-node',
+      'testing',
+    ];
+    const subpaths = ['.', ...folders.map((folder) => `./${folder}`)];
+    expect(Object.keys(manifest.exports)).toEqual(
+      expect.arrayContaining([...subpaths, './core.wasm', './package.json']),
+    );
     for (const subpath of subpaths) {
       expect(Object.keys(manifest.exports[subpath] ?? {})[0], `first condition of ${subpath}`).toBe('types');
     }

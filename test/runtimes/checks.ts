@@ -191,7 +191,7 @@ export function checkBundles({ project, modules, runtimes }: Tools): Promise<Res
 const COMMON_JS = `
 const { WorkQueue } = require('capstan/workqueue');
 const { WorkQueue: again } = require('capstan');
-require('capstan/cache'), require('capstan/controller'), require('capstan/client-node'), require('capstan/testing');
+for (const folder of ['cache', 'client', 'leaderelection', 'controller', 'manager', 'client-node', 'testing']) require('capstan/' + folder);
 const queue = new WorkQueue();
 queue.add('web');
 import('capstan').then((esm) => console.log(queue.tryGet(), again === WorkQueue, esm.WorkQueue === WorkQueue));

@@ -1,0 +1,151 @@
+/**
+ * The client as its users and its stand-ins know it: the real one, the one with interceptors and the fake one for tests have this shape.
+ * controller-runtime: pkg/client/interfaces.go. Failures of the server reject with StatusError (see `isNotFound` and its like), those of the
+ * way to it with TransportError.
+ */
+import type { KubeObject } from '../cache/keys.ts';
+import type { Resource } from '../cache/resource.ts';
+
+/** Any resource, whatever its objects and indices. */
+export type AnyResource = Resource<never, string>;
+
+/** Which object: a reconcile request is one, and an object's metadata too. */
+export interface ObjectKey {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface ReadOptions extends CallOptions {
+  /** Asks the server, past the cache. Where there is no cache for the resource, that is done anyway. */
+  readonly live?: boolean;
+  /**
+   * Whether a read from the cache waits until the cache has what this client has written. Default: the client's option of the same
+   * name, which is true.
+   */
+  readonly readYourWrites?: boolean;
+  /** The version that a live read asks for, as the API server understands it. */
+  readonly resourceVersion?: string;
+}
+
+export interface ListOptions extends ReadOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  /** From the cache: only `metadata.name`, `metadata.namespace` and paths that are indexed. */
+  readonly fieldSelector?: string;
+  /** From the cache: objects under a value of an index. */
+  readonly index?: { readonly name: string; readonly value: string };
+  /** Of a live list: how many in one answer; go on with `continue`. */
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
+export interface ObjectList<T> {
+  readonly items: T[];
+  readonly metadata: {
+    readonly resourceVersion?: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly dryRun?: boolean;
+  /** Default: the client's. */
+  readonly fieldOwner?: string;
+  /** Default: the client's, or the server's (`Warn`). */
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+}
+
+export interface ApplyOptions extends WriteOptions {
+  /** Takes fields over from other owners. */
+  readonly force?: boolean;
+}
+
+export interface DeleteOptions extends CallOptions {
+  readonly dryRun?: boolean;
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export interface DeleteAllOfOptions extends DeleteOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** One JSON Patch operation, RFC 6902. */
+export interface JsonPatchOperation {
+  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: unknown;
+}
+
+/** What to change, and in which language. */
+export type Patch =
+  | { readonly type: 'json'; readonly operations: readonly JsonPatchOperation[] }
+  | { readonly type: 'merge'; readonly body: object }
+  | { readonly type: 'strategic'; readonly body: object };
+
+export interface Reader {
+  get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: ReadOptions): Promise<T>;
+  list<T extends object>(resource: Resource<T, string>, options?: ListOptions): Promise<ObjectList<T>>;
+}
+
+export interface Writer {
+  create<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T>;
+  /** Replaces the object; a conflict unless its `metadata.resourceVersion` is the newest, where it has one. */
+  update<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T>;
+  patch<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /** Server-side apply of the fields that `object` has; it needs a field owner. */
+  apply<T extends object>(
+    resource: Resource<T, string>,
+    object: Partial<T> & KubeObject,
+    options?: ApplyOptions,
+  ): Promise<T>;
+  delete<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
+  deleteAllOf<T extends object>(resource: Resource<T, string>, options?: DeleteAllOfOptions): Promise<void>;
+}
+
+/** One subresource, such as `status` or `scale`; `B` is what it sends and takes, the object itself for `status`. */
+export interface SubResourceClient {
+  get<T extends object, B extends object = T>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: ReadOptions,
+  ): Promise<B>;
+  create<T extends object, B extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    body: B,
+    options?: WriteOptions,
+  ): Promise<B>;
+  update<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T>;
+  patch<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T>;
+  apply<T extends object>(
+    resource: Resource<T, string>,
+    object: Partial<T> & KubeObject,
+    options?: ApplyOptions,
+  ): Promise<T>;
+}
+
+export interface Client extends Reader, Writer {
+  /** The status subresource. */
+  status(): SubResourceClient;
+  subResource(name: string): SubResourceClient;
+}

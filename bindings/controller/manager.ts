@@ -1,0 +1,95 @@
+/**
+ * What controllers need of a manager, and what a manager runs. The manager itself, with its servers and signals, is in `capstan/manager`;
+ * controllers know it by this interface alone, so that they run where there is no `node:` module. controller-runtime: pkg/manager/manager.go.
+ */
+import type { SharedInformerFactory } from '../cache/factory.ts';
+import type { Transport } from '../cache/transport.ts';
+import type { Client } from '../client/types.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { MetricsProvider } from '../workqueue/index.ts';
+import type { ControllerReport } from './report.ts';
+
+/** Something that a manager starts and ends. */
+export interface Runnable {
+  /** In messages and reports. */
+  readonly name?: string;
+  /** Runs until the signal fires, and resolves when it has ended. A rejection ends the manager, with that error. */
+  start(options: { signal: AbortSignal }): Promise<void>;
+  /** Whether it runs only while this process leads. Default true, as in controller-runtime. */
+  needLeaderElection?(): boolean;
+  /** Called before this process leads, to prepare; resolves when prepared. controller-runtime: manager.warmupRunnable. */
+  warmup?(options: { signal: AbortSignal }): Promise<void>;
+  /** What the manager's page shows of it. */
+  report?(options: ReportOptions): ControllerReport;
+}
+
+export interface ReportOptions {
+  /** Only keys whose `namespace/name` contains this text. */
+  readonly filter?: string;
+  /** How many keys and runs at most. */
+  readonly limit?: number;
+}
+
+/** A part that has metrics in Prometheus' text format. */
+export interface Collector {
+  text(): string;
+}
+
+/** Options that hold for all controllers of a manager unless they say otherwise. controller-runtime: pkg/config/controller.go. */
+export interface ControllerDefaults {
+  readonly skipNameValidation?: boolean;
+  /** By kind and group, such as `Deployment.apps`; `Pod` for the core group. */
+  readonly groupKindConcurrency?: Readonly<Record<string, number>>;
+  readonly maxConcurrentReconciles?: number;
+  /** Milliseconds. */
+  readonly cacheSyncTimeout?: number;
+  readonly recoverPanic?: boolean;
+  readonly needLeaderElection?: boolean;
+  readonly enableWarmup?: boolean;
+  readonly usePriorityQueue?: boolean;
+  /** Milliseconds. */
+  readonly reconciliationTimeout?: number;
+}
+
+/** An OpenTelemetry tracer, by the parts that are used, so that nothing depends on it. */
+export interface Tracer {
+  startActiveSpan<R>(
+    name: string,
+    options: { attributes?: Record<string, string | number | boolean> },
+    run: (span: Span) => R,
+  ): R;
+}
+
+export interface Span {
+  setAttribute(name: string, value: string | number | boolean): unknown;
+  recordException(error: Error): void;
+  /** 2 is an error, as in @opentelemetry/api. */
+  setStatus(status: { code: number; message?: string }): unknown;
+  end(): void;
+}
+
+export interface Manager {
+  readonly transport: Transport;
+  /** One informer for each resource, shared by all; started by the manager. */
+  readonly cache: SharedInformerFactory;
+  /** Reads from `cache`, writes through `transport`. */
+  readonly client: Client;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly tracer?: Tracer | undefined;
+  readonly controllerDefaults: ControllerDefaults;
+  /** Gets the metrics of the queues. */
+  readonly queueMetrics?: MetricsProvider | undefined;
+  /** Starts with the manager, or at once if that has started. Throws CapstanError STOPPED once the manager is ending. */
+  add(runnable: Runnable): void;
+  /** Adds to what `/metrics` answers; the same collector twice counts once. */
+  addCollector(collector: Collector): void;
+  /** Resolves when this process leads, at the start where there is no election. Never rejects; stays pending if that never happens. */
+  elected(): Promise<void>;
+  /**
+   * Whether this process may begin something that only the leader does, by its own monotonic clock at this moment: true where there is
+   * no election. A controller asks before each reconcile.
+   */
+  holdsLease(): boolean;
+}

@@ -1,0 +1,69 @@
+/**
+ * What a controller says of itself, for a page or a log: plain data, copied when asked for, without the contents of objects (which may be
+ * secret). It answers "why is my object not reconciled?": is it queued, does it wait for a delay, does it fail, did nothing ask for it?
+ */
+import type { Cause, SourceStatus } from './source.ts';
+
+export interface ControllerReport {
+  readonly name: string;
+  /** `Website.demo.capstan.dev`. */
+  readonly groupKind: string;
+  /** `waiting for leadership` also where the lease has run out while it was working. */
+  readonly state: 'not started' | 'warming up' | 'waiting for leadership' | 'waiting for caches' | 'running' | 'ended';
+  readonly workers: number;
+  readonly sources: readonly (SourceStatus & { readonly name: string })[];
+  /** Requests in all, whatever the filter. */
+  readonly queue: {
+    readonly ready: number;
+    readonly waiting: number;
+    readonly processing: number;
+    readonly hasPriorities: boolean;
+  };
+  readonly keys: readonly KeyReport[];
+  /** The newest first. */
+  readonly recent: readonly RunReport[];
+  readonly totals: Readonly<Record<RunReport['outcome'], number>>;
+  /** Whether `keys` was cut by the limit. */
+  readonly more: boolean;
+}
+
+/** A request in the queue, being reconciled, or failing. */
+export interface KeyReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: 'processing' | 'ready' | 'waiting';
+  readonly priority: number | undefined;
+  /** Milliseconds until its delay ends. */
+  readonly waitingMs: number | undefined;
+  /** Milliseconds for which it has been ready, or worked at. */
+  readonly sinceMs: number | undefined;
+  readonly failures: number;
+  readonly lastError: ErrorReport | undefined;
+  readonly causes: readonly Cause[];
+  /** Causes that are not listed, as there were too many. */
+  readonly moreCauses: number;
+}
+
+export interface ErrorReport {
+  /** `CapstanError STATUS` or the name of its class. */
+  readonly name: string;
+  readonly message: string;
+  /** Milliseconds ago. */
+  readonly agoMs: number;
+}
+
+/** A reconcile that has ended. */
+export interface RunReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly reconcileId: string;
+  readonly outcome: 'success' | 'requeue' | 'requeueAfter' | 'error' | 'terminal';
+  readonly requeueAfterMs?: number;
+  readonly attempt: number;
+  /** Milliseconds since it ended, and for which it ran. */
+  readonly agoMs: number;
+  readonly tookMs: number;
+  readonly error?: ErrorReport;
+  readonly causes: readonly Cause[];
+  readonly moreCauses: number;
+}

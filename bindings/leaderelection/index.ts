@@ -1,0 +1,2 @@
+/** `capstan/leaderelection`: client-go's tools/leaderelection on Leases. */
+export {};

@@ -1,0 +1,71 @@
+/**
+ * How the machinery speaks: a message and what it is about, as fields. Any object with these four methods will do, so `console` is one.
+ * Nothing logs unless it was given a logger: a library is silent, and its errors go to `setErrorHandler`.
+ */
+import { requireFunction, requireObject } from './errors.ts';
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** As `console` has them: the message first, then what it is about. Must not throw. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+const nothing = (): void => undefined;
+
+/** Says nothing: the default. */
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/**
+ * A logger that adds `fields` to all that it says; those of a single message win. logr: Logger.WithValues.
+ *
+ * @example
+ * const log = withFields(console, { controller: 'website' });
+ * log.info('reconciled', { name: 'web' }); // reconciled { controller: 'website', name: 'web' }
+ */
+export function withFields(logger: Logger, fields: LogFields): Logger {
+  const all = (more: LogFields | undefined): LogFields => (more === undefined ? fields : { ...fields, ...more });
+  return {
+    debug: (message, more) => logger.debug(message, all(more)),
+    info: (message, more) => logger.info(message, all(more)),
+    warn: (message, more) => logger.warn(message, all(more)),
+    error: (message, more) => logger.error(message, all(more)),
+  };
+}
+
+/** The part of pino (or of a logger like it) that is used: the fields first, then the message. */
+export interface PinoLike {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/**
+ * A pino logger as ours.
+ *
+ * @example
+ * import { pino } from 'pino';
+ *
+ * const logger = pinoLogger(pino({ level: 'info' }));
+ * logger.info('started', { controller: 'website' });
+ */
+export function pinoLogger(pino: PinoLike): Logger {
+  return {
+    debug: (message, fields = {}) => pino.debug(fields, message),
+    info: (message, fields = {}) => pino.info(fields, message),
+    warn: (message, fields = {}) => pino.warn(fields, message),
+    error: (message, fields = {}) => pino.error(fields, message),
+  };
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireLogger(name: string, logger: unknown): void {
+  requireObject(name, logger);
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    requireFunction(`${name}.${level}`, (logger as Partial<Logger>)[level]);
+  }
+}

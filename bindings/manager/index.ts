@@ -1,0 +1,10 @@
+/** `capstan/manager`: what runs controllers in a process, with its servers and signals. Node only. */
+export type {
+  Collector,
+  ControllerDefaults,
+  Manager,
+  ReportOptions,
+  Runnable,
+  Span,
+  Tracer,
+} from '../controller/manager.ts';
