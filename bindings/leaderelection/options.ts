@@ -161,7 +161,7 @@ function requireRatio(ratio: number, recorded: number, retryPeriod: number): voi
     throw invalid('maxClockSkewRatio', 'a number >= 1, such as 1.5', ratio);
   if (recorded / ratio <= JITTER_FACTOR * retryPeriod) {
     throw wrong(
-      `with maxClockSkewRatio ${ratio} a lease of ${recorded} ms can be relied upon for ${recorded / ratio} ms; ` +
+      `with maxClockSkewRatio ${ratio} a lease of ${recorded} ms can be relied upon for ${Math.floor(recorded / ratio)} ms; ` +
         `that must be greater than ${JITTER_FACTOR} times retryPeriod (${retryPeriod} ms)`,
     );
   }
