@@ -143,6 +143,43 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
+  // A renewal was carried out and its answer lost; the same round wrote again, with the same time. Who had seen the first saw no change
+  // in the second, and waited from the first on, while the leader counted from the second. Two held the lease, in the simulation.
+  it('counts from the beginning of the round, as a second write of the round is no change to the others', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = async (request, number) => {
+      if (number === 4) {
+        candidate.server.answer(request);
+        return silence(request);
+      }
+      return number > 6 ? failure(500, 'InternalError') : undefined;
+    };
+    await candidate.run(2000);
+    const seen = candidate.server.lease?.spec.renewTime;
+    await candidate.run(5000);
+    expect([candidate.transport.methods.slice(3), candidate.server.lease?.spec.renewTime]).toEqual([
+      ['PUT', 'GET', 'PUT'],
+      seen,
+    ]);
+    await candidate.run(4999);
+    expect([candidate.clock.now(), candidate.elector.holdsLease()]).toEqual([11_999, true]);
+    await candidate.run(1);
+    expect(candidate.elector.holdsLease()).toBe(false);
+    await candidate.stop();
+  });
+
+  it('is true for as long as renewals succeed, also where the time of day stands', async () => {
+    const candidate = new Candidate({ wallNow: () => 0 });
+    const times = new Set<string | undefined>();
+    for (let i = 0; i < 30; i++) {
+      await candidate.run(2000);
+      times.add(candidate.server.lease?.spec.renewTime);
+      expect(candidate.elector.holdsLease()).toBe(true);
+    }
+    expect(times.size).toBe(30);
+    await candidate.stop();
+  });
+
   it('lasts over a renewal whose answer was lost, from when the next one was sent', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = (request, number) => {
@@ -226,6 +263,25 @@ describe('a term', () => {
     candidate.server.put(other(1));
     await candidate.stop();
     expect([candidate.holder(), candidate.ended, candidate.transport.methods.at(-1)]).toEqual(['other', true, 'GET']);
+  });
+
+  // The release read another's lease and left it alone. The lock then compared with what it had read, while the elector still took itself for
+  // the holder: run again, it wrote without reading, and took the lease from the other. Two held it, in the simulation.
+  it('goes by what a release has read when another term is to begin', async () => {
+    const candidate = new Candidate({ releaseOnCancel: true });
+    await candidate.run(1000);
+    candidate.server.put(other(1));
+    await candidate.stop();
+    const again = new AbortController();
+    const running = candidate.elector.run({ signal: again.signal });
+    await candidate.clock.run(4000);
+    expect([candidate.holder(), candidate.elector.holdsLease(), candidate.elector.getLeader()]).toEqual([
+      'other',
+      false,
+      'other',
+    ]);
+    again.abort();
+    await running;
   });
 
   it('gives the lease back once it could not be renewed in time, if it is still its own', async () => {

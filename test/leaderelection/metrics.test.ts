@@ -1,7 +1,7 @@
 /** The metrics of leader election, by Kubernetes' names; and the times that leases show. */
 import { HealthzAdaptor, LeaderElectionMetrics } from 'capstan/leaderelection';
 import { expect, it } from 'vitest';
-import { microTime } from '../../bindings/leaderelection/record.ts';
+import { microTime, RecordTimes } from '../../bindings/leaderelection/record.ts';
 import { Candidate } from './candidate.ts';
 import { failure } from './lease-server.ts';
 
@@ -40,7 +40,24 @@ it('a health check has the name that it has in client-go, and the last failure f
 });
 
 it('leases show times in UTC with six digits', () => {
-  expect(microTime(Date.UTC(2000, 0, 1))).toBe('2000-01-01T00:00:00.000000Z');
-  expect(microTime(Date.UTC(2026, 10, 21, 23, 59, 59, 7))).toBe('2026-11-21T23:59:59.007000Z');
-  expect(microTime(1.5)).toBe('1970-01-01T00:00:00.001500Z');
+  expect(microTime(Date.UTC(2000, 0, 1) * 1000)).toBe('2000-01-01T00:00:00.000000Z');
+  expect(microTime(Date.UTC(2026, 10, 21, 23, 59, 59, 7) * 1000 + 12)).toBe('2026-11-21T23:59:59.007012Z');
+  expect(microTime(-1)).toBe('1969-12-31T23:59:59.999999Z');
+});
+
+it('times of records differ from the last, also when the time of day stands or goes back a little', () => {
+  let wall = Date.UTC(2026, 0, 1);
+  const times = new RecordTimes(() => wall);
+  const next = (to: number): string => {
+    wall = to;
+    return times.next().slice(11);
+  };
+  const start = wall;
+  expect([next(start), next(start), next(start)]).toEqual(['00:00:00.000000Z', '00:00:00.000001Z', '00:00:00.000002Z']);
+  expect([next(start + 0.5), next(start + 1), next(start)]).toEqual([
+    '00:00:00.000500Z',
+    '00:00:00.001000Z',
+    '00:00:00.001001Z',
+  ]);
+  expect(next(start - 3_600_000)).toBe('23:00:00.000000Z');
 });
