@@ -109,6 +109,17 @@ export class LeaderElector {
   }
 
   /**
+   * Milliseconds until the lease runs out unless it is renewed, negative once it has: where this process leads, until `holdsLease` turns
+   * false; else until it may be taken from the holder that was last seen. `undefined` where nobody holds it. For people and pages.
+   */
+  leaseValidMs(): number | undefined {
+    const now = this.#config.clock.now();
+    if (this.#term?.signal.aborted === false && this.isLeader()) return this.#own.until() - now;
+    if (this.#observed.holderIdentity === '') return undefined;
+    return this.#observedAt + this.#observed.leaseDurationSeconds * 1000 - now;
+  }
+
+  /**
    * Throws CapstanError LEASE_EXPIRED if this process believes to lead and has not renewed for the lease duration and
    * `maxTolerableExpiredLease` milliseconds more: something is stuck. For health checks; see {@link HealthzAdaptor}.
    */
@@ -335,7 +346,9 @@ export class LeaderElector {
         'Normal',
         'LeaderElection',
         'LeaderElection',
-        `${this.identity} ${what}`,
+        '%s %s',
+        this.identity,
+        what,
       ),
     );
   }

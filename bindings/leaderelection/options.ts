@@ -22,7 +22,7 @@ export interface LeaderCallbacks {
   readonly onNewLeader?: (identity: string) => void;
 }
 
-/** The part of an event recorder (events.k8s.io/v1) that is used. */
+/** The part of an event recorder (events.k8s.io/v1) that is used; `note` is a format with %s. */
 export interface ElectionRecorder {
   eventf(
     regarding: LockReference,
@@ -31,6 +31,7 @@ export interface ElectionRecorder {
     reason: string,
     action: string,
     note: string,
+    ...args: readonly unknown[]
   ): void;
 }
 

@@ -195,6 +195,23 @@ describe('holdsLease', () => {
   });
 });
 
+describe('leaseValidMs', () => {
+  it('says for how long the lease is valid: the own one, that of another, or none of anybody', async () => {
+    const candidate = new Candidate();
+    const { elector, clock } = candidate;
+    expect(elector.leaseValidMs()).toBeUndefined();
+    candidate.server.put({ ...other(0), leaseDurationSeconds: 3 });
+    await candidate.run(1000);
+    expect([elector.getLeader(), elector.leaseValidMs()]).toEqual(['other', 2000]);
+    await candidate.run(3000);
+    expect([elector.getLeader(), elector.leaseValidMs()]).toEqual(['baz', 10_000]);
+    candidate.transport.intercept = () => failure(500, 'InternalError');
+    await candidate.run(11_000);
+    expect([clock.now(), elector.leaseValidMs(), elector.holdsLease()]).toEqual([15_000, -1000, false]);
+    await candidate.stop();
+  });
+});
+
 describe('a term', () => {
   it('that is to end with the lease ends its work at that moment', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });

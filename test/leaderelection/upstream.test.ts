@@ -149,8 +149,8 @@ describe('release', () => {
     await candidate.stop();
     expect([candidate.holder(), candidate.ended]).toEqual(['', true]);
     expect(events).toEqual([
-      'Normal LeaderElection LeaderElection baz became leader',
-      'Normal LeaderElection LeaderElection baz stopped leading',
+      'Normal LeaderElection LeaderElection %s %s baz became leader',
+      'Normal LeaderElection LeaderElection %s %s baz stopped leading',
     ]);
   });
 });
