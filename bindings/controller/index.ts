@@ -2,7 +2,16 @@
 export { type LogFields, type Logger, type PinoLike, pinoLogger, silentLogger, withFields } from '../logger.ts';
 export { type Controller, type ControllerOptions, createController } from './controller.ts';
 export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
-export { LowPriority } from './handler.ts';
+export {
+  enqueueRequestForObject,
+  enqueueRequestForOwner,
+  enqueueRequestsFromMapFunc,
+  handlerFuncs,
+  LowPriority,
+  type OwnerOptions,
+  type OwnerResource,
+  withLowPriorityWhenUnchanged,
+} from './handlers.ts';
 export type {
   Collector,
   ControllerDefaults,
@@ -12,6 +21,19 @@ export type {
   Span,
   Tracer,
 } from './manager.ts';
+export {
+  and,
+  annotationChangedPredicate,
+  type ChangedPredicateOptions,
+  generationChangedPredicate,
+  labelChangedPredicate,
+  labelSelectorPredicate,
+  newPredicateFuncs,
+  not,
+  or,
+  predicateFuncs,
+  resourceVersionChangedPredicate,
+} from './predicates.ts';
 export { type CachedGet, type Reconcile, type ReconcileContext, type Result, TerminalError } from './reconcile.ts';
 export type { ControllerReport, ErrorReport, KeyReport, RunReport } from './report.ts';
 export type {
@@ -25,3 +47,19 @@ export type {
   SourceStart,
   SourceStatus,
 } from './source.ts';
+export {
+  type ChannelSourceOptions,
+  channelSource,
+  EventChannel,
+  type EventChannelOptions,
+  type FuncStart,
+  funcSource,
+  type InformerSourceOptions,
+  informerSource,
+  type KindSourceOptions,
+  kindSource,
+  type PipeOptions,
+  type TimerSourceOptions,
+  type TimerTick,
+  timerSource,
+} from './sources.ts';
