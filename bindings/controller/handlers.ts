@@ -125,7 +125,7 @@ function addAll(
   return undefined;
 }
 
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
+export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
