@@ -52,7 +52,7 @@ export type TimerSourceOptions = TimerOptions &
  * const hourly = timerSource({
  *   everyMs: 3_600_000,
  *   jitter: 0.1,
- *   requests: () => websites.list().map(({ metadata }) => ({ namespace: metadata.namespace, name: metadata.name })),
+ *   requests: () => deployments.getIndexer().listKeys().map(splitMetaNamespaceKey),
  * });
  */
 export function timerSource(options: TimerSourceOptions): Source {
