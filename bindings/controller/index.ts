@@ -1,5 +1,6 @@
 /** `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it. */
 export { type LogFields, type Logger, type PinoLike, pinoLogger, silentLogger, withFields } from '../logger.ts';
+export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
 export { type Controller, type ControllerOptions, createController } from './controller.ts';
 export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
 export {
@@ -21,6 +22,9 @@ export type {
   Span,
   Tracer,
 } from './manager.ts';
+export { ControllerMetrics } from './metrics.ts';
+export { asReconciler, type ObjectReconciler } from './object-reconciler.ts';
+export type { ControllerSettings } from './options.ts';
 export {
   and,
   annotationChangedPredicate,
@@ -34,7 +38,14 @@ export {
   predicateFuncs,
   resourceVersionChangedPredicate,
 } from './predicates.ts';
-export { type CachedGet, type Reconcile, type ReconcileContext, type Result, TerminalError } from './reconcile.ts';
+export {
+  type CachedGet,
+  type Reconcile,
+  type ReconcileContext,
+  type Reconciler,
+  type Result,
+  TerminalError,
+} from './reconcile.ts';
 export type { ControllerReport, ErrorReport, KeyReport, RunReport } from './report.ts';
 export type {
   Cause,
@@ -63,3 +74,4 @@ export {
   type TimerTick,
   timerSource,
 } from './sources.ts';
+export { type Owned, type OwnsOptions, owning, type Watched, type WatchesOptions, watching } from './watches.ts';
