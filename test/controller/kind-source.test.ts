@@ -96,6 +96,8 @@ describe('a kind source', () => {
     expect(late).toEqual(['initial default/a']);
     expect(told).toHaveLength(1);
     expect(cluster.requests).toHaveLength(requests);
+    await cache.shutdown();
+    expect(clock.timers()).toBe(0);
   });
 
   test('that has been removed is told nothing more, and the informer goes on for others', async () => {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import {
   and,
   annotationChangedPredicate,
+  enqueueRequestForOwner,
   generationChangedPredicate,
   labelChangedPredicate,
   labelSelectorPredicate,
@@ -23,7 +24,7 @@ import { ByteStore, type Thing as ByteThing } from '../cache/byte-store.ts';
 import { reports } from '../cache/told.ts';
 import { vectorFiles } from '../conformance/files.ts';
 import { type PredicateSpec, passes, predicateOf } from '../conformance/subjects/predicates.ts';
-import { RecordingQueue, type Thing, thing } from './source-rig.ts';
+import { RecordingHandlerQueue, RecordingQueue, type Thing, thing } from './source-rig.ts';
 
 const reported = reports();
 afterEach(() => vi.restoreAllMocks());
@@ -147,9 +148,12 @@ describe('an object that was deleted and created again', () => {
 });
 
 describe('what is decoded', () => {
-  /** How many members were decoded from the core's memory, and how many values parsed, those of a version that was replaced among them. */
+  /**
+   * How many members were decoded from the core's memory, how many values parsed, those of a version that was replaced among them, and how many objects made
+   * to hold what was decoded: the metadata is one, before anything in it has been read.
+   */
   function decodes(run: () => unknown): number[] {
-    const spies = [vi.spyOn(Versions.prototype, 'decode'), vi.spyOn(JSON, 'parse')];
+    const spies = [vi.spyOn(Versions.prototype, 'decode'), vi.spyOn(JSON, 'parse'), vi.spyOn(Object, 'freeze')];
     run();
     return spies.map((spy) => spy.mock.calls.length);
   }
@@ -161,13 +165,14 @@ describe('what is decoded', () => {
     labels: { a: '1' },
     annotations: {},
   };
-  const standard = and(or(generation(), labels(), annotations()), version());
+  const recreated = generationChangedPredicate({ recreated: true });
+  const standard = and(or(generation(), labels(), annotations(), recreated), version());
 
   test('the counter sees a read of the metadata, of the new object and of the one that it replaced', () => {
     const { objectOld, objectNew } = byteUpdate(before, { ...before, resourceVersion: '2' }) as UpdateEvent<ByteThing>;
-    expect(decodes(() => objectNew.metadata.labels)).toEqual([1, 1]);
+    expect(decodes(() => objectNew.metadata.labels)).toEqual([1, 1, 2]);
     vi.restoreAllMocks();
-    expect(decodes(() => objectOld.metadata.labels)).toEqual([0, 1]);
+    expect(decodes(() => objectOld.metadata.labels)).toEqual([0, 1, 2]);
   });
 
   test.each<[string, object, boolean]>([
@@ -175,21 +180,36 @@ describe('what is decoded', () => {
     ['the generation', { resourceVersion: '2', generation: 2 }, true],
   ])('standard predicates decode nothing where %s has changed', (_, now, passes) => {
     const event = byteUpdate(before, { ...before, ...now });
-    expect(decodes(() => expect(standard.update?.(event)).toBe(passes))).toEqual([0, 0]);
+    expect(decodes(() => expect(standard.update?.(event)).toBe(passes))).toEqual([0, 0, 0]);
   });
 
   test('labels that differ in bytes are decoded to compare them by value, and nothing else is', () => {
     const event = byteUpdate(before, { ...before, resourceVersion: '2', labels: { a: '2' } });
-    expect(decodes(() => expect(standard.update?.(event)).toBe(true))).toEqual([1, 2]);
+    expect(decodes(() => expect(standard.update?.(event)).toBe(true))).toEqual([1, 2, 4]);
   });
 
   test('an event that is turned away on its way to a handler has decoded nothing', () => {
-    const handler = { update: () => expect.unreachable() };
+    const handler = { update: vi.fn() };
     const pipe = new EventPipe<object>({ name: 'x', handler, predicates: [standard, generation()] });
     pipe.open({ queue: new RecordingQueue(), signal: new AbortController().signal });
     const { objectOld, objectNew, change } = byteUpdate(before, { ...before, resourceVersion: '2' });
-    expect(decodes(() => pipe.informerHandler().onUpdate?.(objectOld, objectNew, change))).toEqual([0, 0]);
+    expect(decodes(() => pipe.informerHandler().onUpdate?.(objectOld, objectNew, change))).toEqual([0, 0, 0]);
     expect(pipe.events()).toEqual({ handled: 0, filtered: 1, failed: 0 });
+    expect(handler.update).not.toHaveBeenCalled();
+  });
+
+  test('of an update that kept its owners the handler for owners decodes the new state alone', () => {
+    const owners = (...names: string[]) => ({
+      ownerReferences: names.map((name) => ({ apiVersion: 'apps/v1', kind: 'ReplicaSet', name })),
+    });
+    const handler = enqueueRequestForOwner({ group: 'apps', kind: 'ReplicaSet', namespaced: true });
+    const queue = new RecordingHandlerQueue();
+    const kept = byteUpdate({ ...before, ...owners('a') }, { ...before, ...owners('a'), resourceVersion: '2' });
+    const [, parsed] = decodes(() => handler.update?.(kept, queue));
+    expect([parsed, queue.added]).toEqual([1, [{ request: 'n/a' }]]);
+    const moved = byteUpdate({ ...before, ...owners('a') }, { ...before, ...owners('b'), resourceVersion: '2' });
+    handler.update?.(moved, queue);
+    expect(queue.added.slice(1)).toEqual([{ request: 'n/a' }, { request: 'n/b' }]);
   });
 });
 
