@@ -8,3 +8,12 @@ export type {
   Span,
   Tracer,
 } from '../controller/manager.ts';
+export {
+  findObjects,
+  type InformerReport,
+  type LeaderReport,
+  type ManagerReport,
+  type ObjectReport,
+  type RunnableReport,
+  type SearchedInformer,
+} from './report.ts';
