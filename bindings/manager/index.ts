@@ -8,7 +8,7 @@ export type {
   Span,
   Tracer,
 } from '../controller/manager.ts';
-export { type DebugPage, type DebugPageOptions, debugPage } from './page/debug-page.ts';
+export { debugPage, type LivePageHandler, type LivePageOptions } from './page/debug-page.ts';
 export type { InformerState, LivePageState } from './page/state.ts';
 export type { Verdict, VerdictState } from './page/verdict.ts';
 export {

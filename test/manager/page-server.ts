@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type DebugPageOptions, debugPage } from 'capstan/manager';
+import { debugPage, type LivePageOptions } from 'capstan/manager';
 
 export interface PageServer {
   /** Of the page. */
@@ -14,7 +14,7 @@ export interface PageServer {
   stop(): Promise<void>;
 }
 
-export async function servePage(options: DebugPageOptions, host = '127.0.0.1'): Promise<PageServer> {
+export async function servePage(options: LivePageOptions, host = '127.0.0.1'): Promise<PageServer> {
   const page = debugPage(options);
   const asked: string[] = [];
   const server = createServer((request, response) => {

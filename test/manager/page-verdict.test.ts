@@ -81,7 +81,7 @@ describe('an object', () => {
   it('was reconciled, when and why', () => {
     expect(verdict({ recent: [runOf('shop')] })).toMatchObject({
       state: 'done',
-      text: 'It was reconciled successfully 12 s ago, in 38 ms because of: update of Deployment demo/shop. Nothing has asked for it since.',
+      text: 'It was reconciled successfully 12 s ago, in 38 ms because of: update of Deployment shop. Nothing has asked for it since.',
     });
   });
 

@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { Indexer } from 'capstan/cache';
-import { type DebugPageOptions, debugPage, findObjects, type LivePageState } from 'capstan/manager';
+import { debugPage, findObjects, type LivePageOptions, type LivePageState } from 'capstan/manager';
 import { afterEach, describe, expect, it } from 'vitest';
 import { controllerOf, informerOf, keyOf, reportOf, runOf } from './page-samples.ts';
 import { type PageServer, servePage } from './page-server.ts';
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
-async function serve(options: Partial<DebugPageOptions> = {}, host?: string): Promise<PageServer> {
+async function serve(options: Partial<LivePageOptions> = {}, host?: string): Promise<PageServer> {
   const server = await servePage({ state: () => reportOf(), ...options }, host);
   servers.push(server);
   return server;
@@ -265,7 +265,7 @@ describe('the state', () => {
     const indexer = new Indexer<{ metadata: { name: string; namespace?: string } }>();
     for (const name of ['landing', 'lan', 'other']) indexer.add({ metadata: { name, namespace: 'demo' } });
     const key = 'websites.demo.capstan.dev/v1';
-    const informers = [{ key, informer: { getIndexer: () => indexer } }];
+    const informers = new Map([[key, { getIndexer: () => indexer }]]);
     const server = await serve({
       find: (text, limit) => findObjects(informers, text, limit),
       state: () => reportOf({ controllers: [controllerOf({ keys: [], recent: [] })] }),
@@ -355,8 +355,8 @@ describe('the state', () => {
 });
 
 it('says what it expects of its options', () => {
-  const state = (): ReturnType<DebugPageOptions['state']> => reportOf();
-  const made = (options: unknown) => () => debugPage(options as DebugPageOptions);
+  const state = (): ReturnType<LivePageOptions['state']> => reportOf();
+  const made = (options: unknown) => () => debugPage(options as LivePageOptions);
   expect(made({})).toThrow('"options.state" expected a function, got undefined');
   expect(made({ state, find: 1 })).toThrow('"options.find"');
   expect(made({ state, allowRemote: 'yes' })).toThrow('"options.allowRemote" expected true or false');

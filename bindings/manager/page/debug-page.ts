@@ -13,11 +13,11 @@ import { type Access, refusal } from './access.ts';
 import { redact } from './redact.ts';
 import { ASKED, nameAndMessage, stateOf, toJson } from './state.ts';
 
-export interface DebugPageOptions {
+export interface LivePageOptions {
   /** `manager.report()`. */
   state(options: ReportOptions): ManagerReport;
   /**
-   * Where the objects are cached that a text names: {@link findObjects} over the manager's informers. Without it the page cannot
+   * Where the objects are cached that a text names: `(text, limit) => findObjects(manager.cache.informers(), text, limit)`. Without it the page cannot
    * tell an object that is not in the cache from one that no event asked for.
    */
   find?(text: string, limit: number): readonly ObjectReport[];
@@ -31,7 +31,7 @@ export interface DebugPageOptions {
 }
 
 /** Answers a request for the page; false where it is for something else. */
-export type DebugPage = (request: IncomingMessage, response: ServerResponse) => boolean;
+export type LivePageHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const PATH = '/debug/capstan';
 const LONGEST_FILTER = 600;
@@ -50,13 +50,17 @@ const HIGHEST_LIMIT = 1000;
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const page = debugPage({ state: (options) => manager.report(options) });
- * const server = createServer((request, response) => {
- *   if (!page(request, response)) response.writeHead(404).end();
- * });
- * server.listen(6060, '127.0.0.1');
+ * import { createServer } from 'node:http';
+ *
+ * function listen(manager: { report(options: ReportOptions): ManagerReport }) {
+ *   const page = debugPage({ state: (options) => manager.report(options) });
+ *   const server = createServer((request, response) => {
+ *     if (!page(request, response)) response.writeHead(404).end();
+ *   });
+ *   server.listen(6060, '127.0.0.1');
+ * }
  */
-export function debugPage(options: DebugPageOptions): DebugPage {
+export function debugPage(options: LivePageOptions): LivePageHandler {
   const { state, find, access } = checked(options);
   return (request, response) => {
     const url = request.url ?? '';
@@ -72,7 +76,7 @@ export function debugPage(options: DebugPageOptions): DebugPage {
   };
 }
 
-function checked(options: DebugPageOptions): Pick<DebugPageOptions, 'state' | 'find'> & { access: Access } {
+function checked(options: LivePageOptions): Pick<LivePageOptions, 'state' | 'find'> & { access: Access } {
   requireObject('options', options);
   const { allowRemote = false, hosts = [] } = options;
   requireFunction('options.state', options.state);
@@ -90,8 +94,8 @@ function checked(options: DebugPageOptions): Pick<DebugPageOptions, 'state' | 'f
 function answerState(
   response: ServerResponse,
   query: URLSearchParams,
-  state: DebugPageOptions['state'],
-  find: DebugPageOptions['find'],
+  state: LivePageOptions['state'],
+  find: LivePageOptions['find'],
 ): boolean {
   const filter = (query.get('filter') ?? '').trim();
   const limit = query.get('limit') ?? String(LIMIT);

@@ -43,8 +43,11 @@ export function verdictsFor(request: Request, report: ManagerReport, found: Foun
     const said = verdictOf(request, controller, report, found);
     return { controller: controller.name, namespace, name, notes: [], causes: [], ...said };
   });
-  return all.sort((a, b) => Number(a.state === 'idle') - Number(b.state === 'idle'));
+  return all.sort((a, b) => rank(a) - rank(b));
 }
+
+const rank = ({ state, notes, causes }: Verdict): number =>
+  state === 'idle' ? 2 : state === 'blocked' && notes.length === 0 && causes.length === 0 ? 1 : 0;
 
 function verdictOf(request: Request, controller: ControllerReport, report: ManagerReport, found: Found): Said {
   const key = controller.keys.find((each) => isFor(request, each));
@@ -104,7 +107,7 @@ function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
 /** It ran, and is not in the queue. */
 function ended(run: RunReport): Said {
   const { agoMs, tookMs, causes, error } = run;
-  const why = causes[0] === undefined ? '' : ` because of: ${causeText(causes[0])}`;
+  const why = causes[0] === undefined ? '' : ` because of: ${causeText(causes[0], run)}`;
   if (run.outcome === 'success') {
     const text = `It was reconciled successfully ${span(agoMs)} ago, in ${span(tookMs)}${why}. Nothing has asked for it since.`;
     return { state: 'done', text, causes };

@@ -1,5 +1,6 @@
 /** How times, keys and causes are said: the same words in the verdicts and on the page. Pure, as the page's own script carries it. */
-import type { Cause } from '../../controller/source.ts';
+import type { Cause, CauseObject } from '../../controller/source.ts';
+import type { Request } from '../../request.ts';
 
 /** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`; `12 ms` below a tenth of a second. */
 export function span(ms: number): string {
@@ -19,7 +20,7 @@ function two(large: number, unit: string, small: number, smallUnit: string): str
 }
 
 /** `namespace/name`, or the name alone where there is no namespace. */
-export function label({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+export function label({ namespace, name }: Request): string {
   return namespace === '' ? name : `${namespace}/${name}`;
 }
 
@@ -27,17 +28,23 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
-/** `update of Deployment demo/web (generationChanged)`, `retry 3 after an error`. */
-export function causeText(cause: Cause): string {
+/**
+ * `update of Deployment demo/web (generationChanged)`, `retry 3 after an error`; for the run of `request`, in short what is in its namespace and
+ * `update of the Website itself`.
+ */
+export function causeText(cause: Cause, request?: Request): string {
   const { kind, source, object, predicate, attempt } = cause;
   if (kind === 'retry') return `retry${attempt === undefined ? '' : ` ${attempt}`} after an error`;
   if (kind === 'requeue') return 'its last run asked for another';
   if (kind === 'requeueAfter') return 'its last run asked for another after a time';
-  const what =
-    object === undefined
-      ? kind === 'generic'
-        ? `an event of ${source}`
-        : `${kind}, told by ${source}`
-      : `${kind} of ${object.kind} ${label(object)}${kind === 'generic' ? `, told by ${source}` : ''}`;
-  return predicate === undefined || predicate === '' ? what : `${what} (${predicate})`;
+  const by = predicate === undefined || predicate === '' ? '' : ` (${predicate})`;
+  if (object === undefined)
+    return kind === 'generic' ? `an event of ${source}${by}` : `${kind}, told by ${source}${by}`;
+  return `${kind} of ${objectText(object, source, request)}${kind === 'generic' ? `, told by ${source}` : ''}${by}`;
+}
+
+function objectText(object: CauseObject, source: string, request: Request | undefined): string {
+  const { kind, namespace, name } = object;
+  if (request === undefined || namespace !== request.namespace) return `${kind} ${label(object)}`;
+  return name === request.name && source.startsWith('for ') ? `the ${kind} itself` : `${kind} ${name}`;
 }

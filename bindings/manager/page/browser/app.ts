@@ -89,15 +89,21 @@ function draw(state: LivePageState): void {
   show(foot, `capstan ${version} · ${startedAgoMs === undefined ? 'not started' : `up ${span(startedAgoMs)}`}`);
   const say = spoken(state);
   if (announcer.textContent !== say) announcer.textContent = say;
-  document.documentElement.dataset.filter = state.filter;
+  mark('filter', state.filter);
 }
 
 function drawStatus(): void {
   const old = answeredAt === undefined ? 0 : systemClock.now() - answeredAt;
-  document.documentElement.dataset.state = problem !== '' ? 'lost' : paused ? 'paused' : 'live';
+  mark('state', problem !== '' ? 'lost' : paused ? 'paused' : 'live');
   const shown = answeredAt === undefined ? 'Nothing was heard of it yet.' : `What is shown is ${span(old)} old.`;
   const text = problem !== '' ? `No answer from the process (${problem}). ${shown}` : paused ? 'Paused' : 'Live';
   if (status.textContent !== text) status.textContent = text;
+}
+
+/** For the style, and for whoever drives the page. */
+function mark(name: 'filter' | 'state', value: string): void {
+  const { dataset } = document.documentElement;
+  if (dataset[name] !== value) dataset[name] = value;
 }
 
 function choose(key: string): void {

@@ -32,44 +32,50 @@ export function keyButton(request: Request, choose: (key: string) => void): Desc
   );
 }
 
-/** An error; a long one opens. */
-export function errorText({ name, message, agoMs }: ErrorReport): Description {
-  const head = h('span', { class: 'error-name' }, `${name}, ${span(agoMs)} ago`);
-  if (message.length <= 180 && !message.includes('\n')) return h('div', { class: 'error' }, head, ' ', message);
-  const [line = ''] = message.split('\n', 1);
+/** An error in a line; what does not fit opens. */
+export function errorLine(error: ErrorReport): Description {
+  const { message } = error;
+  if (message.length <= 100 && !message.includes('\n')) return h('div', { class: 'error' }, errorHead(error), message);
   return h(
     'details',
     { class: 'error' },
-    h(
-      'summary',
-      {},
-      head,
-      ' ',
-      h('span', { class: 'error-line' }, line.length > 160 ? `${line.slice(0, 160)}…` : line),
-    ),
+    h('summary', {}, errorHead(error), h('span', { class: 'error-line' }, message.slice(0, 240))),
     h('div', { class: 'error-whole' }, message),
   );
 }
 
+export const errorWhole = (error: ErrorReport): Description =>
+  h('div', { class: 'error' }, errorHead(error), h('span', { class: 'error-whole' }, error.message));
+
+const errorHead = ({ name, agoMs }: ErrorReport): Description =>
+  h('span', { class: 'error-name' }, `${name}, ${span(agoMs)} ago `);
+
+interface Asked extends Request {
+  readonly causes: readonly Cause[];
+  readonly moreCauses: number;
+}
+
 /** The last causes in short: the first is written out, the others are counted and listed when asked for. */
-export function causesText(causes: readonly Cause[], more: number, now: number): Child {
+export function causesText({ causes, moreCauses: more, ...request }: Asked, now: number): Child {
   const [first, ...rest] = causes;
   if (first === undefined) return h('span', { class: 'soft' }, '–');
   const others = rest.length + more;
-  if (others === 0) return causeText(first);
+  if (others === 0) return causeText(first, request);
   return h(
     'details',
     { class: 'causes' },
-    h('summary', {}, causeText(first), h('span', { class: 'soft' }, ` +${figure(others)}`)),
-    causeList(causes, more, now),
+    h('summary', {}, causeText(first, request), h('span', { class: 'soft' }, ` +${figure(others)}`)),
+    causeList({ causes, moreCauses: more, ...request }, now),
   );
 }
 
-export function causeList(causes: readonly Cause[], more: number, now: number): Description {
+export function causeList({ causes, moreCauses: more, ...request }: Asked, now: number): Description {
   return h(
     'ul',
     {},
-    causes.map((cause) => h('li', {}, causeText(cause), h('span', { class: 'soft' }, `, ${span(now - cause.at)} ago`))),
+    causes.map((cause) =>
+      h('li', {}, causeText(cause, request), h('span', { class: 'soft' }, `, ${span(now - cause.at)} ago`)),
+    ),
     more > 0 && h('li', { class: 'soft' }, `${figure(more)} more`),
   );
 }

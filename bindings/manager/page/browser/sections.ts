@@ -1,14 +1,15 @@
 /** The sections of the page, each from its part of the state. */
 import type { ControllerReport, KeyReport, RunReport } from '../../../controller/index.ts';
 import type { InformerState, LivePageState } from '../state.ts';
-import type { VerdictState } from '../verdict.ts';
+import type { Verdict, VerdictState } from '../verdict.ts';
 import { causeText, label, span } from '../words.ts';
 import { button, type Child, type Description, h } from './dom.ts';
 import {
   bytes,
   causeList,
   causesText,
-  errorText,
+  errorLine,
+  errorWhole,
   figure,
   keyButton,
   type Mark,
@@ -61,19 +62,22 @@ export function answer(
   return section(
     'answer',
     label(first),
-    verdicts.map(({ controller, state: word, text, notes, error, causes }) =>
-      h(
-        'article',
-        { key: controller, class: `verdict ${word}` },
-        h('h3', {}, state(MARKS[word], word), h('span', { class: 'soft' }, ` in ${controller}`)),
-        h('p', { class: 'said' }, text),
-        notes.map((note) => h('p', { class: 'note' }, note)),
-        error && errorText(error),
-        causes.length > 0 &&
-          h('div', { class: 'why' }, h('span', { class: 'soft' }, 'Asked for by'), causeList(causes, 0, now)),
-      ),
-    ),
-    cached.length > 0 && h('p', { class: 'note' }, `Cached as: ${cached.join(', ')}.`),
+    verdicts.map((each) => article(each, now)),
+    cached.length > 0 && h('p', { class: 'note' }, `Cached as: $cached.join(', ').`),
+  );
+}
+
+function article(verdict: Verdict, now: number): Description {
+  const { controller, state: word, text, notes, error, causes } = verdict;
+  const asked = causeList({ ...verdict, moreCauses: 0 }, now);
+  return h(
+    'article',
+    { key: controller, class: `verdict ${word}` },
+    h('h3', {}, state(MARKS[word], word), h('span', { class: 'soft' }, ` in ${controller}`)),
+    h('p', { class: 'said' }, text),
+    notes.map((note) => h('p', { class: 'note' }, note)),
+    error && errorWhole(error),
+    causes.length > 0 && h('div', { class: 'why' }, h('span', { class: 'soft' }, 'Asked for by'), asked),
   );
 }
 
@@ -191,9 +195,9 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
         keyState(key),
         ...(queue.hasPriorities ? [key.priority === undefined ? '' : figure(key.priority)] : []),
         key.failures === 0 ? h('span', { class: 'soft' }, '0') : figure(key.failures),
-        causesText(key.causes, key.moreCauses, now),
+        causesText(key, now),
       ],
-      below: key.lastError && errorText(key.lastError),
+      below: key.lastError && errorLine(key.lastError),
       failing: key.failures > 0,
     }),
   );
@@ -237,9 +241,9 @@ function runTable(recent: readonly RunReport[], now: number, { choose }: Actions
         ),
         `${span(run.agoMs)} ago`,
         span(run.tookMs),
-        causesText(run.causes, run.moreCauses, now),
+        causesText(run, now),
       ],
-      below: run.error && errorText(run.error),
+      below: run.error && errorLine(run.error),
       failing: run.error !== undefined,
     };
   });
@@ -302,7 +306,7 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
     ],
     below: failing &&
       lastFailure && [
-        errorText(lastFailure.error),
+        errorLine(lastFailure.error),
         h('div', { class: 'note' }, `${lastFailure.class}: next is to ${lastFailure.next}${next(lastFailure)}`),
       ],
     failing,
@@ -333,7 +337,7 @@ export function runnables({ runnables: all }: LivePageState): Child {
     ({ name, group, state: word, error }, index): Row => ({
       key: `${index} ${name}`,
       cells: [name, state(RUNNABLE_MARKS[word], word), group],
-      below: error && errorText(error),
+      below: error && errorLine(error),
       failing: word === 'failed',
     }),
   );
