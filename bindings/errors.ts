@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'TRANSFORM' // a user's transform failed; the object was kept as it came
   | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
+  | 'SOURCE_FAILED' // a source of a controller could not start or sync: see the cause
   | 'TIMEOUT' // a bounded call took too long
   | 'ABORTED' // the caller's signal fired
   | 'TERMINAL'; // a reconcile error that must not be retried
