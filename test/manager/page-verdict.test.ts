@@ -91,9 +91,20 @@ describe('an object', () => {
   });
 
   it('failed for good', () => {
-    expect(verdict({ recent: [runOf('shop', { outcome: 'terminal', error })] })).toMatchObject({
+    expect(
+      verdict({ recent: [runOf('shop', { outcome: 'terminal', error: { ...error, agoMs: 12_000 } })] }),
+    ).toMatchObject({
       state: 'failing',
       text: 'It failed 12 s ago with a terminal error, and is not tried again until an event asks for it.',
+      error: { message: 'no luck' },
+    });
+  });
+
+  it('was given up, even where its run is long forgotten and another leads', () => {
+    const key = keyOf('shop', { state: 'failed', lastError: error, causes: [] });
+    expect(verdict({ keys: [key], state: 'waiting for leadership' }, { leader: other })).toMatchObject({
+      state: 'failing',
+      text: 'It failed 3.0 s ago with a terminal error, and is not tried again until an event asks for it.',
       error,
     });
   });

@@ -207,6 +207,7 @@ describe('the state', () => {
       keyOf('soon', { state: 'waiting', waitingMs: 10 }),
       keyOf('ready'),
       keyOf('failing', { state: 'waiting', waitingMs: 99_000, failures: 2 }),
+      keyOf('given-up', { state: 'failed' }),
       keyOf('running', { state: 'processing' }),
     ];
     const server = await serve({ state: () => reportOf({ controllers: [controllerOf({ keys, recent: [] })] }) });
@@ -214,8 +215,8 @@ describe('the state', () => {
       const [controller] = (await stateOf(server, `?limit=${limit}`)).controllers;
       return [controller?.keys.map((key) => key.name), controller?.more];
     };
-    expect(await names(50)).toEqual([['running', 'failing', 'ready', 'soon', 'later'], false]);
-    expect(await names(2)).toEqual([['running', 'failing'], true]);
+    expect(await names(50)).toEqual([['running', 'given-up', 'failing', 'ready', 'soon', 'later'], false]);
+    expect(await names(2)).toEqual([['running', 'given-up'], true]);
   });
 
   it('has the verdict for the one object that the filter names, and only its keys and runs', async () => {

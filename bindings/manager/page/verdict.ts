@@ -54,6 +54,7 @@ function verdictOf(request: Request, controller: ControllerReport, report: Manag
   const run = controller.recent.find((each) => isFor(request, each));
   const last = run === undefined ? [] : [`Its last run here ended ${span(run.agoMs)} ago: ${outcomeText(run)}.`];
   if (key?.state === 'processing') return processing(key, controller, report);
+  if (key?.state === 'failed') return givenUp(key.lastError, run?.causes ?? key.causes);
   const blocked = blockedText(controller, report);
   if (blocked !== undefined) {
     const queued = key === undefined ? [] : ['It is in the queue, and comes when that ends.'];
@@ -104,6 +105,12 @@ function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
   return `it asked to run again${requeueAfterMs === undefined ? '' : ` after ${span(requeueAfterMs)}`}`;
 }
 
+function givenUp(error: ErrorReport | undefined, causes: readonly Cause[]): Said {
+  const when = error === undefined ? '' : ` ${span(error.agoMs)} ago`;
+  const text = `It failed${when} with a terminal error, and is not tried again until an event asks for it.`;
+  return { state: 'failing', text, error, causes };
+}
+
 /** It ran, and is not in the queue. */
 function ended(run: RunReport): Said {
   const { agoMs, tookMs, causes, error } = run;
@@ -112,10 +119,7 @@ function ended(run: RunReport): Said {
     const text = `It was reconciled successfully ${span(agoMs)} ago, in ${span(tookMs)}${why}. Nothing has asked for it since.`;
     return { state: 'done', text, causes };
   }
-  if (run.outcome === 'terminal') {
-    const text = `It failed ${span(agoMs)} ago with a terminal error, and is not tried again until an event asks for it.`;
-    return { state: 'failing', text, error, causes };
-  }
+  if (run.outcome === 'terminal') return givenUp(error, causes);
   const text = `Its last run ended ${span(agoMs)} ago: ${outcomeText(run)}. It is no longer in the queue.`;
   return { state: run.outcome === 'error' ? 'failing' : 'done', text, error, causes };
 }

@@ -142,7 +142,7 @@ export function controller(
       h(
         'span',
         { class: 'soft' },
-        ` ${keys.length < total ? `${figure(keys.length)} of ${figure(total)}` : figure(total)}`,
+        ` ${keys.length < total ? `${figure(keys.length)} of ${figure(total)}` : figure(keys.length)}`,
       ),
     ),
     keys.length === 0 ? h('p', { class: 'empty' }, none) : keyTable(report, now, actions),
@@ -172,7 +172,6 @@ function sources({ sources }: ControllerReport, caches: readonly InformerState[]
         h('span', { class: 'soft' }, caches.find((each) => each.key === informer)?.resource ?? informer ?? '–'),
       ],
       below: problem && h('div', { class: 'error' }, problem),
-      failing: failed > 0 || Boolean(problem),
     };
   });
   return table('Sources', [{ title: 'Source', kind: 'main' }, { title: 'Cache' }, ...EVENTS], rows);
@@ -198,7 +197,6 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
         causesText(key, now),
       ],
       below: key.lastError && errorLine(key.lastError),
-      failing: key.failures > 0,
     }),
   );
   const columns = [
@@ -213,6 +211,7 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
 
 function keyState({ state: word, sinceMs, waitingMs, failures }: KeyReport): Description {
   if (word === 'processing') return state('busy', `runs${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
+  if (word === 'failed') return state('stop', 'given up');
   const mark = failures > 0 ? 'fail' : 'wait';
   if (word === 'ready') return state(mark, `ready${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
   return state(mark, waitingMs === undefined ? 'waits' : `in ${span(waitingMs)}`);
@@ -244,7 +243,6 @@ function runTable(recent: readonly RunReport[], now: number, { choose }: Actions
         causesText(run, now),
       ],
       below: run.error && errorLine(run.error),
-      failing: run.error !== undefined,
     };
   });
   return table('Recent runs', RUN_COLUMNS, rows);
@@ -309,7 +307,6 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
         errorLine(lastFailure.error),
         h('div', { class: 'note' }, `${lastFailure.class}: next is to ${lastFailure.next}${next(lastFailure)}`),
       ],
-    failing,
   };
 }
 
@@ -338,7 +335,6 @@ export function runnables({ runnables: all }: LivePageState): Child {
       key: `${index} ${name}`,
       cells: [name, state(RUNNABLE_MARKS[word], word), group],
       below: error && errorLine(error),
-      failing: word === 'failed',
     }),
   );
   const columns = [{ title: 'Name', kind: 'main' }, { title: 'State' }, { title: 'Group', kind: 'wide' }] as const;
