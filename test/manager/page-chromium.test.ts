@@ -185,10 +185,16 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.until(`${STATE} === 'paused'`);
     expect(await page.evaluate('tick()')).toBe(false);
     expect([await text(page, '#pause'), await text(page, '#status')]).toEqual(['Resume', 'Paused']);
+    // A question is answered all the same, once.
+    await page.press('/');
+    await type(page, 'demo/shop');
+    expect(await page.evaluate('tick()')).toBe(true);
+    await page.until(`document.querySelector('.verdict') && ${STATE} === 'paused'`);
+    expect(await page.evaluate('tick()')).toBe(false);
     show({ name: 'renamed' });
     await page.click('#pause');
     expect(await page.evaluate('tick()')).toBe(true);
-    await page.until(`document.querySelector('#view h2').textContent.includes('renamed')`);
+    await page.until(`document.querySelector('#controller-renamed')`);
     expect(await text(page, '#status')).toBe('Live');
   });
 

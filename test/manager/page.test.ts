@@ -282,6 +282,27 @@ describe('the state', () => {
     expect(findObjects(informers, 'demo/', 2)).toHaveLength(2);
   });
 
+  it('reads all keys of the caches for a text that names no object, but not each second', async () => {
+    const searched: string[] = [];
+    let now = 0;
+    const server = await serve({
+      find: (text) => {
+        searched.push(text);
+        return text === 'demo/there' ? [{ namespace: 'demo', name: 'there', informer: 'a' }] : [];
+      },
+      state: () => reportOf({ now }),
+    });
+    for (now = 0; now < 12_000; now += 1000) {
+      for (const text of ['demo/gone', 'demo/there']) await stateOf(server, `?filter=${text}`);
+    }
+    expect(searched.filter((text) => text === 'demo/gone')).toHaveLength(3);
+    expect(searched.filter((text) => text === 'demo/there')).toHaveLength(12);
+    // Texts that were asked for long ago are forgotten.
+    for (let i = 0; i < 9; i++) await stateOf(server, `?filter=other-${i}`);
+    await stateOf(server, '?filter=demo/gone');
+    expect(searched.filter((text) => text === 'demo/gone')).toHaveLength(4);
+  });
+
   it('keeps hostile names as words', async () => {
     const names = ['<img src=x onerror=alert(1)>', '__proto__', 'constructor', 'a\u2028b', '</script>', '\ud800'];
     const hostile = [{ name: '__proto__', message: '<b>\u2029</b>', agoMs: 1 }];
