@@ -106,6 +106,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(known, '.verdict.idle .said')).toMatch(
       /^It is in the cache of “for Website”, but no event has asked for it/,
     );
+    expect(await text(known, '#answer')).toContain('Cached as: websites.demo.capstan.dev/v1.');
     expect(await text(known, '#informers')).toContain('websites.demo.capstan.dev/v1 · has it');
     const nothing = await open('xyz');
     expect(await text(nothing, '#answer')).toMatch(/^Nothing that is known here contains “xyz”/);
@@ -213,6 +214,24 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     const refused = page.complaints.splice(0);
     expect(refused.length).toBe(1);
     expect(refused[0]).toContain('500');
+  });
+
+  it('says once why the same request fails again and again', async () => {
+    const error = { name: 'Error', message: 'no luck', agoMs: 5 };
+    const run = (attempt: number, more = {}) =>
+      runOf('shop', { outcome: 'error', attempt, agoMs: 100 - attempt, error, ...more });
+    show({
+      keys: [],
+      recent: [run(4), run(3), run(2, { error: { ...error, message: 'another' } }), run(1, { name: 'docs' })],
+    });
+    const page = await open();
+    const rows =
+      '[...document.querySelectorAll(\'table[aria-label="Recent runs"] .error\')].map((each) => each.textContent)';
+    expect(await page.evaluate(rows)).toEqual([
+      'Error, 5 ms ago no luck',
+      'Error, 5 ms ago another',
+      'Error, 5 ms ago no luck',
+    ]);
   });
 
   it('asks for more keys when there are more', async () => {

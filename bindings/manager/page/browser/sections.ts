@@ -63,7 +63,7 @@ export function answer(
     'answer',
     label(first),
     verdicts.map((each) => article(each, now)),
-    cached.length > 0 && h('p', { class: 'note' }, `Cached as: $cached.join(', ').`),
+    cached.length > 0 && h('p', { class: 'note' }, `Cached as: ${cached.join(', ')}.`),
   );
 }
 
@@ -226,7 +226,7 @@ const OUTCOMES: Readonly<Record<RunReport['outcome'], readonly [Mark, string]>> 
 };
 
 function runTable(recent: readonly RunReport[], now: number, { choose }: Actions): Description {
-  const rows = recent.map((run): Row => {
+  const rows = recent.map((run, index): Row => {
     const [mark, word] = OUTCOMES[run.outcome];
     const after = run.requeueAfterMs === undefined ? '' : ` after ${span(run.requeueAfterMs)}`;
     return {
@@ -242,11 +242,15 @@ function runTable(recent: readonly RunReport[], now: number, { choose }: Actions
         span(run.tookMs),
         causesText(run, now),
       ],
-      below: run.error && errorLine(run.error),
+      below: run.error && !isRepeated(run, recent[index - 1]) && errorLine(run.error),
     };
   });
   return table('Recent runs', RUN_COLUMNS, rows);
 }
+
+/** A request that fails again and again fails for one reason: it is said once. */
+const isRepeated = (run: RunReport, above: RunReport | undefined): boolean =>
+  above !== undefined && label(above) === label(run) && above.error?.message === run.error?.message;
 
 const RUN_COLUMNS = [
   { title: 'Object', kind: 'main' },
@@ -324,7 +328,7 @@ const RUNNABLE_MARKS: Readonly<Record<LivePageState['runnables'][number]['state'
   'not started': 'none',
   'waiting for leadership': 'wait',
   running: 'good',
-  ended: 'stop',
+  ended: 'none',
   failed: 'fail',
 };
 
