@@ -263,7 +263,7 @@ describe('the state', () => {
   });
 
   it('finds objects in the caches', async () => {
-    const indexer = new Indexer<{ metadata: { name: string; namespace?: string } }>();
+    const indexer = new Indexer<{ metadata: { name: string; namespace?: string; resourceVersion?: string } }>();
     for (const name of ['landing', 'lan', 'other']) indexer.add({ metadata: { name, namespace: 'demo' } });
     const key = 'websites.demo.capstan.dev/v1';
     const informers = new Map([[key, { getIndexer: () => indexer }]]);
@@ -280,6 +280,8 @@ describe('the state', () => {
     expect(one.cachedIn).toEqual([key]);
     expect(one.verdicts[0]?.text).toMatch(/^It is in the cache of “for Website”/);
     expect(findObjects(informers, 'demo/', 2)).toHaveLength(2);
+    indexer.update({ metadata: { name: 'lan', namespace: 'demo', resourceVersion: '7' } });
+    expect(findObjects(informers, 'demo/lan', 2)).toMatchObject([{ informer: key, resourceVersion: '7' }]);
   });
 
   it('reads all keys of the caches for a text that names no object, but not each second', async () => {

@@ -64,7 +64,7 @@ function verdictOf(request: Request, controller: ControllerReport, report: Manag
   if (key?.state === 'ready') return ready(key, controller);
   if (key !== undefined) return waiting(key);
   const behind = cacheNotes(controller, report);
-  if (run !== undefined) return { ...ended(run), notes: [...behind] };
+  if (run !== undefined) return { ...ended(run), notes: [...filteredNotes(run, controller, found), ...behind] };
   return { ...unasked(controller, report, found), notes: behind };
 }
 
@@ -194,10 +194,27 @@ function freshnessNotes(name: string, status: InformerReport): string[] {
   return [`The cache of “${name}” may be behind: ${since} (${status.lastFailure.class}).`];
 }
 
+/** The version that is cached is not the one that asked for the last run: what changed in between was not let through. */
+function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Found): string[] {
+  const own = ownSource(sources);
+  const asked = run.causes.findLast(
+    ({ source, object }) => source === own?.name && object !== undefined && isFor(run, object),
+  );
+  const cached = found?.find((object) => object.informer === own?.informer)?.resourceVersion;
+  const version = asked?.object?.resourceVersion;
+  if (own === undefined || version === undefined || cached === undefined || version === cached) return [];
+  if (own.events.filtered === 0) return [];
+  return [`It has changed since, from version ${version} to ${cached}: the predicates of “${own.name}” filtered that.`];
+}
+
+/** The one of the objects that the controller reconciles. */
+const ownSource = (sources: ControllerReport['sources']): ControllerReport['sources'][number] | undefined =>
+  sources.find((source) => source.name.startsWith('for ')) ?? sources[0];
+
 /** Neither in the queue nor among the recent runs. */
 function unasked(controller: ControllerReport, report: ManagerReport, found: Found): Said {
   const { sources, totals, recent } = controller;
-  const own = sources.find((source) => source.name.startsWith('for ')) ?? sources[0];
+  const own = ownSource(sources);
   if (own === undefined) return { state: 'idle', text: 'No event has asked for it: this controller has no sources.' };
   const late = sources.find((source) => !source.synced);
   if (late !== undefined) {
