@@ -76,7 +76,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(page, '.verdict h3')).toBe('failing in website');
     expect(await text(page, '.verdict .said')).toBe('It waits 42 s more, after 7 failures.');
     expect(await text(page, '.verdict .error')).toContain('409 Conflict: the object has been modified');
-    expect(await text(page, '.verdict .why')).toMatch(/^Asked for by ?retry 8 after an error, 21 s ago/);
+    expect(await text(page, '.verdict .why')).toMatch(
+      /^Asked for by ?update of Deployment shop, 1 min 30 s ago ?retry 8 after an error, 21 s ago$/,
+    );
     expect(await page.evaluate(`[...document.querySelectorAll('#view .key')].map((each) => each.textContent)`)).toEqual(
       ['demo/shop', 'demo/shop'],
     );
