@@ -8,3 +8,15 @@ export type {
   Span,
   Tracer,
 } from '../controller/manager.ts';
+export { debugPage, type LivePageHandler, type LivePageOptions } from './page/debug-page.ts';
+export type { InformerState, LivePageState } from './page/state.ts';
+export type { Verdict, VerdictState } from './page/verdict.ts';
+export {
+  findObjects,
+  type InformerReport,
+  type LeaderReport,
+  type ManagerReport,
+  type ObjectReport,
+  type RunnableReport,
+  type SearchedInformer,
+} from './report.ts';
