@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
   | 'TIMEOUT' // a bounded call took too long
+  | 'LEASE_EXPIRED' // this process believes to lead, but has not renewed its lease for too long
   | 'ABORTED' // the caller's signal fired
   | 'TERMINAL'; // a reconcile error that must not be retried
 

@@ -3,6 +3,7 @@ import type { Subject } from '../runner.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { deltafifo, realfifo } from './fifos.ts';
 import { keys } from './keys.ts';
+import { leaderelection } from './leaderelection.ts';
 import { ratelimiters } from './limiters.ts';
 import { priorityqueue } from './priorityqueue.ts';
 import { store } from './store.ts';
@@ -13,6 +14,7 @@ export const subjects: ReadonlyMap<string, Subject> = new Map([
   ['delayingqueue', delayingqueue],
   ['deltafifo', deltafifo],
   ['keys', keys],
+  ['leaderelection', leaderelection],
   ['priorityqueue', priorityqueue],
   ['ratelimiters', ratelimiters],
   ['ratelimitingqueue', ratelimitingqueue],
