@@ -29,6 +29,8 @@ export type ErrorCode =
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
   | 'TIMEOUT' // a bounded call took too long
   | 'LEASE_EXPIRED' // this process believes to lead, but has not renewed its lease for too long
+  | 'LISTEN' // a server cannot listen on its address
+  | 'LEASE_LOST' // this process led, and does so no more
   | 'ABORTED' // the caller's signal fired
   | 'TERMINAL'; // a reconcile error that must not be retried
 

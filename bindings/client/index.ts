@@ -1,4 +1,6 @@
 /** `capstan/client`: typed reads and writes of Kubernetes objects. */
+
+export { instrumentTransport, RestClientMetrics } from './rest-metrics.ts';
 export type {
   AnyResource,
   ApplyOptions,
