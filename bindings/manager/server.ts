@@ -168,8 +168,9 @@ export class HTTPServer implements GroupedRunnable {
   }
 
   #closeWith(response: ServerResponse): void {
+    const { socket } = response; // a finished response has none
     if (!response.headersSent) response.setHeader('connection', 'close');
-    else response.once('finish', () => response.socket?.destroySoon());
+    else response.once('finish', () => socket?.destroySoon());
   }
 
   async #serve(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
