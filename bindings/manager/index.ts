@@ -19,6 +19,9 @@ export type {
   ProfilingOptions,
 } from './options.ts';
 export { ProcessMetrics } from './process-metrics.ts';
+export { debugPage, type LivePageHandler, type LivePageOptions } from './page/debug-page.ts';
+export type { InformerState, LivePageState } from './page/state.ts';
+export type { Verdict, VerdictState } from './page/verdict.ts';
 export {
   findObjects,
   type InformerReport,

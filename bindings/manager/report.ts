@@ -64,22 +64,24 @@ export interface ObjectReport {
 
 /** What {@link findObjects} needs of an informer. */
 export interface SearchedInformer {
-  readonly key: string;
-  readonly informer: {
-    getIndexer(): { getByKey(key: string): unknown; listKeys(): readonly string[] };
-  };
+  getIndexer(): { getByKey(key: string): unknown; listKeys(): readonly string[] };
 }
 
 /**
- * The objects whose `namespace/name` is the text, by informer; where there is none, those whose key contains it, at most `limit`. One
- * look-up for each informer in the first case. In the second all keys of the caches are read.
+ * The objects whose `namespace/name` is the text; where there is none, those whose key contains it, at most `limit`. `informers` are by
+ * their key in the report, as `SharedInformerFactory.informers` gives them. One look-up for each in the first case; in the second, all
+ * keys of the caches are read.
  */
-export function findObjects(informers: Iterable<SearchedInformer>, text: string, limit: number): ObjectReport[] {
+export function findObjects(
+  informers: Iterable<readonly [key: string, informer: SearchedInformer]>,
+  text: string,
+  limit: number,
+): ObjectReport[] {
   const searched = [...informers];
-  const exact = searched.filter(({ informer }) => informer.getIndexer().getByKey(text) !== undefined);
-  if (exact.length > 0) return exact.map(({ key }) => reportOf(text, key));
+  const exact = searched.filter(([, informer]) => informer.getIndexer().getByKey(text) !== undefined);
+  if (exact.length > 0) return exact.map(([key]) => reportOf(text, key));
   const found: ObjectReport[] = [];
-  for (const { key, informer } of searched) {
+  for (const [key, informer] of searched) {
     for (const each of informer.getIndexer().listKeys()) {
       if (found.length >= limit) return found;
       if (each.includes(text)) found.push(reportOf(each, key));
