@@ -31,12 +31,3 @@ export function isLoopback(host: string | undefined): boolean {
   if (isIP(address) === 0) return address === 'localhost' || address.endsWith('.localhost');
   return isIPv4(address) ? address.startsWith('127.') : /^(0*:){2,7}0*1$/.test(address);
 }
-
-/**
- * Whether the `Host` header of a request names this machine. A page on the Internet can point a name of its own at 127.0.0.1 and so
- * read what listens there (DNS rebinding); its browser then sends that name.
- */
-export function namesLoopback(hostHeader: string | undefined): boolean {
-  const match = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(hostHeader ?? '');
-  return match !== null && isLoopback(match[1] ?? match[2]);
-}

@@ -18,10 +18,10 @@ export type {
   MetricsOptions,
   ProfilingOptions,
 } from './options.ts';
-export { ProcessMetrics } from './process-metrics.ts';
 export { debugPage, type LivePageHandler, type LivePageOptions } from './page/debug-page.ts';
 export type { InformerState, LivePageState } from './page/state.ts';
 export type { Verdict, VerdictState } from './page/verdict.ts';
+export { ProcessMetrics } from './process-metrics.ts';
 export {
   findObjects,
   type InformerReport,

@@ -20,8 +20,9 @@ import { type Election, electionOf } from './election.ts';
 import { type Checker, healthz } from './healthz.ts';
 import { ManagedCache } from './managed-cache.ts';
 import { type ManagerOptions, type ManagerSettings, settingsOf } from './options.ts';
+import { debugPage } from './page/debug-page.ts';
 import { ProcessMetrics } from './process-metrics.ts';
-import type { ManagerReport } from './report.ts';
+import { findObjects, type ManagerReport } from './report.ts';
 import type { HTTPHandler } from './router.ts';
 import type { GroupName, Member, RunnableGroup } from './runnable-group.ts';
 import { type GroupedRunnable, Runnables } from './runnables.ts';
@@ -133,7 +134,16 @@ class RuntimeManager implements ControllerManager {
     this.#election = this.#elect();
     for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])
       if (collector !== undefined) this.#collectors.add(collector);
-    this.#servers = new Servers(settings, () => [...this.#collectors].map((collector) => collector.text()));
+    this.#servers = new Servers(
+      settings,
+      () => [...this.#collectors].map((collector) => collector.text()),
+      (access) =>
+        debugPage({
+          state: (query) => this.report(query),
+          find: (text, limit) => findObjects(this.cache.informers(), text, limit),
+          ...access,
+        }),
+    );
     for (const server of this.#servers.all()) this.#runnables.add(server);
     const { cache: own } = this;
     this.#runnables

@@ -45,8 +45,10 @@ export interface ProfilingOptions {
 export interface DebugPageOptions {
   /** Where `/debug/capstan` is served, such as `127.0.0.1:8082`. */
   bindAddress: string;
-  /** Allows an address that other machines can reach. Default false. */
+  /** Allows an address that other machines can reach. There is no authentication. Default false. */
   allowRemote?: boolean;
+  /** Names under which it may be opened besides `localhost` and IP addresses. Default none. */
+  hosts?: readonly string[];
 }
 
 /** Bind addresses are as in Go: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `'0'` for none. What has the same address shares a server. */

@@ -1,26 +1,27 @@
 /**
  * What a manager serves over HTTP: health, metrics, profiles and the live page, on one server for each bind address.
  *
- * Invariant: what lies below `/debug/` answers other machines only where its options allow that by name; on loopback it answers nobody who
- * came by the name of another host.
+ * Invariant: what lies below `/debug/` answers other machines only where its options allow that by name.
  */
 import { handleError } from '../handle-error.ts';
-import { isLoopback, namesLoopback, parseBindAddress } from './bind-address.ts';
+import { isLoopback, parseBindAddress } from './bind-address.ts';
 import { mergeExpositions } from './exposition-merge.ts';
 import { type Checker, HealthHandler } from './healthz.ts';
 import type { ManagerSettings } from './options.ts';
+import { type Access, refusal } from './page/access.ts';
+import type { LivePageHandler } from './page/debug-page.ts';
 import { serveProfiles } from './profiling.ts';
 import { answer, type HTTPHandler, Router, targetOf } from './router.ts';
 import { HTTPServer } from './server.ts';
 
 const METRICS = '/metrics';
-export const DEBUG_PAGE = '/debug/capstan';
+const DEBUG_PAGE = '/debug/capstan';
 
 /** The services of a manager, by name. */
 export type Service = 'healthProbe' | 'metrics' | 'profiling' | 'debugPage';
 
-/** Answers at and below {@link DEBUG_PAGE}; false where it did not. */
-export type PageHandler = (...exchange: Parameters<HTTPHandler>) => boolean;
+/** Makes the live page, which answers to whom it is told. */
+export type NewPage = (access: { allowRemote: boolean; hosts: readonly string[] }) => LivePageHandler;
 
 export class Servers {
   readonly #settings: ManagerSettings;
@@ -32,7 +33,7 @@ export class Servers {
   readonly #collect: () => Iterable<string>;
 
   /** `collect` gives the texts of all metrics. */
-  constructor(settings: ManagerSettings, collect: () => Iterable<string>, page?: PageHandler) {
+  constructor(settings: ManagerSettings, collect: () => Iterable<string>, newPage: NewPage) {
     this.#settings = settings;
     this.#collect = collect;
     this.#healthz = new HealthHandler(settings.logger);
@@ -40,11 +41,11 @@ export class Servers {
     this.#mountHealth();
     this.#mountMetrics();
     this.#mountProfiles();
-    this.#mountPage(page);
+    this.#mountPage(newPage);
     for (const [bindAddress, { router, names }] of this.#routers) {
       const tls = bindAddress === settings.metrics.bindAddress ? settings.metrics.tls : undefined;
       const { clock, logger } = settings;
-      const name = names.join(' and ');
+      const name = names.join(', ');
       this.#servers.set(
         bindAddress,
         new HTTPServer({
@@ -160,32 +161,33 @@ export class Servers {
     if (router === undefined) return;
     const inner = new Router();
     serveProfiles(inner, this.#settings.clock);
-    router.handle('/debug/pprof/', guarded(inner.serve, allowRemote));
+    router.handle('/debug/pprof/', guarded(inner.serve, { allowRemote, hosts: new Set() }));
   }
 
-  #mountPage(page: PageHandler | undefined): void {
+  /** The page says itself whom it answers to. */
+  #mountPage(newPage: NewPage): void {
     const { debugPage, metrics } = this.#settings;
-    if (debugPage === false || page === undefined) return;
+    if (debugPage === false) return;
     const own = typeof debugPage === 'object' ? debugPage : undefined;
     const bindAddress = own?.bindAddress ?? metrics.bindAddress;
     const bind = parseBindAddress('options.debugPage.bindAddress', bindAddress);
     if (bind === undefined || (debugPage === undefined && !isLoopback(bind.host))) return;
     const router = this.#place('debugPage', bindAddress, 'live page');
-    const serve = guarded(
-      (request, response) => {
-        if (!page(request, response)) answer(response, 404, '404 page not found\n');
-      },
-      own?.allowRemote ?? (debugPage === true && !isLoopback(bind.host)),
-    );
+    const allowRemote = own?.allowRemote ?? (debugPage === true && !isLoopback(bind.host));
+    const page = newPage({ allowRemote, hosts: own?.hosts ?? [] });
+    const serve: HTTPHandler = (request, response) => void page(request, response);
     router?.handle(DEBUG_PAGE, serve);
     router?.handle(`${DEBUG_PAGE}/`, serve);
   }
 }
 
-function guarded(handler: HTTPHandler, allowRemote: boolean): HTTPHandler {
-  if (allowRemote) return handler;
+function guarded(handler: HTTPHandler, access: Access): HTTPHandler {
   return (request, response) => {
-    if (namesLoopback(request.headers.host)) return handler(request, response);
-    answer(response, 403, 'this is served to localhost alone: ask for it by that name\n');
+    if (access.allowRemote || refusal(request, access) === undefined) return handler(request, response);
+    answer(
+      response,
+      403,
+      'profiles are for this machine alone: ask by localhost, for example through kubectl port-forward\n',
+    );
   };
 }

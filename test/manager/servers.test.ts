@@ -208,6 +208,36 @@ describe('metrics', () => {
   });
 });
 
+describe('the live page', () => {
+  const page = '/debug/capstan';
+
+  test('is on the server of the metrics where that is for this machine alone', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
+    await manager.elected();
+    expect(manager.url('debugPage')).toBe(manager.url('metrics'));
+    const response = await get(`${manager.url('debugPage')}${page}`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const state = JSON.parse((await get(`${manager.url('debugPage')}${page}/state`)).text);
+    expect(state).toMatchObject({ stopping: false, controllers: [] });
+  });
+
+  test('is nowhere else by default, and where it is put otherwise', async () => {
+    const everywhere = await serving({ metrics: { bindAddress: ':0' } });
+    expect(everywhere.manager.url('debugPage')).toBeUndefined();
+    expect((await get(`${everywhere.manager.url('metrics')}${page}`)).status).toBe(404);
+    const wanted = await serving({ metrics: { bindAddress: ':0' }, debugPage: true });
+    expect((await get(`${wanted.manager.url('metrics')}${page}`)).status).toBe(200);
+    const alone = await serving({ metrics: { bindAddress: ':0' }, debugPage: { bindAddress: LOCAL } });
+    expect(alone.manager.url('debugPage')).not.toBe(alone.manager.url('metrics'));
+    expect((await get(`${alone.manager.url('debugPage')}${page}`)).status).toBe(200);
+    expect((await get(`${alone.manager.url('debugPage')}/metrics`)).status).toBe(404);
+    const remote = await serving({ debugPage: { bindAddress: ':0', allowRemote: true } });
+    expect((await get(`${remote.manager.url('debugPage')}${page}`)).status).toBe(200);
+    const off = await serving({ metrics: { bindAddress: LOCAL }, debugPage: false });
+    expect(off.manager.url('debugPage')).toBeUndefined();
+  });
+});
+
 describe('the servers of a manager', () => {
   test('are one where addresses are equal', async () => {
     const { manager } = await serving({
@@ -218,7 +248,7 @@ describe('the servers of a manager', () => {
     const url = manager.url('metrics');
     expect([manager.url('healthProbe'), manager.url('profiling')]).toEqual([url, url]);
     expect(manager.report().runnables[0]).toMatchObject({
-      name: 'health probes and metrics and profiles',
+      name: 'health probes, metrics, profiles, live page',
       state: 'running',
     });
   });
@@ -351,7 +381,7 @@ describe('a server as a runnable', () => {
     await clock.run(1000);
     await expect(done).rejects.toMatchObject({
       code: 'TIMEOUT',
-      message: expect.stringContaining('metrics (HTTP servers)'),
+      message: expect.stringContaining('metrics, live page (HTTP servers)'),
     });
     expect(await answer).toBeInstanceOf(Error);
   });
