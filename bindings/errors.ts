@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'TRANSFORM' // a user's transform failed; the object was kept as it came
   | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
+  | 'NOT_CACHED' // a read from a cache that has no informer for the resource, and may not make one
   | 'TIMEOUT' // a bounded call took too long
   | 'LEASE_EXPIRED' // this process believes to lead, but has not renewed its lease for too long
   | 'LISTEN' // a server cannot listen on its address

@@ -122,6 +122,11 @@ export class SharedInformerFactory {
     return entry.informer as unknown as SharedIndexInformer<T, I>;
   }
 
+  /** Whether there is an informer of the resource already. */
+  has(resource: Resource<never, string>, selection: InformerSelection = {}): boolean {
+    return this.#entries.has(this.#describe(resource, selection).key);
+  }
+
   /** As {@link informerFor}, with the reader of its cache. client-go: ForResource. */
   forResource<T extends object, I extends string = never>(
     resource: Resource<T, I>,
