@@ -129,7 +129,13 @@ class RuntimeManager implements ControllerManager {
     this.transport = instrumentTransport(settings.transport, requests, { clock });
     const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...cache };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
-    this.client = settings.newClient({ transport: this.transport, cache: this.cache });
+    this.client = settings.newClient({
+      logger,
+      clock,
+      ...settings.client,
+      transport: this.transport,
+      cache: this.cache,
+    });
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
     this.#election = this.#elect();
     for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])

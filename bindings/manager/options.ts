@@ -1,7 +1,7 @@
 /** The options of a manager, with their defaults, and their checks. controller-runtime: pkg/manager/manager.go Options. */
 import type { SecureContextOptions } from 'node:tls';
-import type { FactoryOptions, SharedInformerFactory, Transport } from '../cache/index.ts';
-import type { Client } from '../client/index.ts';
+import type { FactoryOptions, Transport } from '../cache/index.ts';
+import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
@@ -57,8 +57,10 @@ export interface ManagerOptions {
   transport: Transport;
   /** Of all informers: namespace, selections by resource, what is dropped, limits. */
   cache?: FactoryOptions;
-  /** Makes the client of the manager. By default one that reads from the cache and writes through the transport. */
-  newClient: (parts: { transport: Transport; cache: SharedInformerFactory }) => Client;
+  /** Of the client, which reads from the cache and writes through the transport: field owner, rate limit, what is not cached. */
+  client?: Omit<ClientOptions, 'transport' | 'cache'>;
+  /** Makes the client in another way, such as one with interceptors. */
+  newClient?: (options: ClientOptions) => Client;
   /** Nothing is said by default. `console` will do; for pino see {@link pinoLogger}. */
   logger?: Logger;
   /** Gets a span for each reconcile: a tracer of @opentelemetry/api, such as `trace.getTracer('website-controller')`. */
@@ -87,7 +89,16 @@ export type ManagerSettings = ManagerOptions &
   Required<
     Pick<
       ManagerOptions,
-      'cache' | 'logger' | 'clock' | 'controller' | 'gracefulShutdownTimeout' | 'healthProbe' | 'metrics' | 'profiling'
+      | 'cache'
+      | 'client'
+      | 'newClient'
+      | 'logger'
+      | 'clock'
+      | 'controller'
+      | 'gracefulShutdownTimeout'
+      | 'healthProbe'
+      | 'metrics'
+      | 'profiling'
     >
   >;
 
@@ -98,6 +109,8 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
   const settings = {
     ...options,
     cache: options.cache ?? {},
+    client: options.client ?? {},
+    newClient: options.newClient ?? newClient,
     logger: options.logger ?? silentLogger,
     clock: options.clock ?? systemClock,
     controller: options.controller ?? {},
@@ -106,13 +119,13 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
     metrics: options.metrics ?? {},
     profiling: options.profiling ?? {},
   };
-  for (const name of ['cache', 'controller', 'healthProbe', 'metrics', 'profiling'] as const)
+  for (const name of ['cache', 'client', 'controller', 'healthProbe', 'metrics', 'profiling'] as const)
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
   for (const method of ['now', 'setTimer', 'clearTimer'] as const)
     requireFunction(`options.clock.${method}`, settings.clock[method]);
   requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);
-  requireFunction('options.newClient', options.newClient);
+  requireFunction('options.newClient', settings.newClient);
   if (options.tracer !== undefined) requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);
   if (settings.metrics.filter !== undefined) requireFunction('options.metrics.filter', settings.metrics.filter);
   parseBindAddress('options.healthProbe.bindAddress', settings.healthProbe.bindAddress);

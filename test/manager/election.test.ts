@@ -8,7 +8,7 @@ import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { given, others, recorded, start } from './managers.ts';
+import { noServer, others, recorded, start } from './managers.ts';
 
 type Stored = Parameters<ResourceLock['update']>[0];
 
@@ -62,7 +62,7 @@ function candidate(
   const log: string[] = [];
   const lock = lease.lock(identity);
   const manager = newManager({
-    ...given,
+    transport: noServer,
     clock,
     // The real time of day would stand still between two renewals, and an unchanged record is no renewal.
     leaderElection: { id: 'shared', lock, random: () => 0.5, wallNow: () => clock.now(), ...more },
@@ -278,7 +278,6 @@ describe('a manager with an election', () => {
     onTestFinished(() => server.stop());
     const stopper = new AbortController();
     const manager = newManager({
-      ...given,
       transport: server.transport(),
       leaderElection: { id: 'web', namespace: 'team-a', labels: { tier: 'web' }, releaseOnCancel: true },
     });

@@ -4,7 +4,7 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
-import { given, managerOf, recorded, start } from './managers.ts';
+import { managerOf, recorded, start } from './managers.ts';
 
 const LOCAL = '127.0.0.1:0';
 const ConfigMap = defineResource<{ metadata: { name: string } }>()({
@@ -56,7 +56,6 @@ describe('a manager that has ended', () => {
     };
     const transport = server.transport();
     const manager = newManager({
-      ...given,
       transport,
       ...services,
       leaderElection: { id: 'leaks', namespace: 'default', releaseOnCancel: true },

@@ -1,15 +1,16 @@
 /** The life of a manager. The counterparts of controller-runtime's pkg/manager/manager_test.go that need no server are in here. */
 import { defineResource } from 'capstan/cache';
+import type { Client, ClientOptions } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { CapstanError, FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hearReports } from '../workqueue/reported.ts';
-import { given, managerOf, others, recorded, start } from './managers.ts';
+import { managerOf, noServer, others, recorded, start } from './managers.ts';
 
 const reported = hearReports();
 
-const ConfigMap = defineResource<{ metadata: { name: string } }>()({
+const ConfigMap = defineResource<{ metadata: { name: string; namespace?: string } }>()({
   group: '',
   version: 'v1',
   kind: 'ConfigMap',
@@ -21,25 +22,33 @@ describe('newManager', () => {
   test.each([
     ['nothing', undefined, '"options" expected an object'],
     ['no transport', {}, '"options.transport.request" expected a function'],
-    ['a logger that is none', { ...given, logger: { info: () => undefined } }, '"options.logger.debug"'],
-    ['a tracer that is none', { ...given, tracer: {} }, '"options.tracer.startActiveSpan"'],
-    ['a grace that is no number', { ...given, gracefulShutdownTimeout: '30s' }, '"options.gracefulShutdownTimeout"'],
+    ['a logger that is none', { transport: noServer, logger: { info: () => undefined } }, '"options.logger.debug"'],
+    ['a tracer that is none', { transport: noServer, tracer: {} }, '"options.tracer.startActiveSpan"'],
+    [
+      'a grace that is no number',
+      { transport: noServer, gracefulShutdownTimeout: '30s' },
+      '"options.gracefulShutdownTimeout"',
+    ],
     [
       'a port alone',
-      { ...given, metrics: { bindAddress: '8080' } },
+      { transport: noServer, metrics: { bindAddress: '8080' } },
       '"options.metrics.bindAddress" expected an address',
     ],
-    ['profiles for everyone', { ...given, profiling: { bindAddress: ':6060' } }, 'allowRemote: true'],
-    ['a page for everyone', { ...given, debugPage: { bindAddress: '0.0.0.0:80' } }, 'allowRemote: true'],
-    ['an election without a name', { ...given, leaderElection: { namespace: 'a' } }, '"options.leaderElection.id"'],
+    ['profiles for everyone', { transport: noServer, profiling: { bindAddress: ':6060' } }, 'allowRemote: true'],
+    ['a page for everyone', { transport: noServer, debugPage: { bindAddress: '0.0.0.0:80' } }, 'allowRemote: true'],
+    [
+      'an election without a name',
+      { transport: noServer, leaderElection: { namespace: 'a' } },
+      '"options.leaderElection.id"',
+    ],
     [
       'an election without a namespace outside of a cluster (…namespace not set and not running in cluster)',
-      { ...given, leaderElection: { id: 'a' } },
+      { transport: noServer, leaderElection: { id: 'a' } },
       '"options.leaderElection.namespace" is needed',
     ],
     [
       'times that cannot work (should return an error if leader election param incorrect)',
-      { ...given, leaderElection: { id: 'a', namespace: 'b', renewDeadline: 20_000 } },
+      { transport: noServer, leaderElection: { id: 'a', namespace: 'b', renewDeadline: 20_000 } },
       'must be greater than renewDeadline',
     ],
   ])('refuses %s', (_, options, message) => {
@@ -54,6 +63,38 @@ describe('newManager', () => {
     await manager.elected();
     stop();
     await done;
+  });
+});
+
+describe('the client of a manager', () => {
+  test('reads from its cache, writes to the server, and reads its own writes', async () => {
+    const server = await ApiServer.start();
+    onTestFinished(() => server.stop());
+    const manager = newManager({ transport: server.transport() });
+    const stopper = new AbortController();
+    const done = manager.start({ signal: stopper.signal });
+    await manager.elected();
+    const written = await manager.client.create(ConfigMap, { metadata: { name: 'a', namespace: 'default' } });
+    const key = { namespace: 'default', name: 'a' };
+    const read = await manager.client.get(ConfigMap, key);
+    expect(read.metadata).toMatchObject({ name: 'a', resourceVersion: Object(written.metadata).resourceVersion });
+    expect(manager.cache.lister(ConfigMap).get('default/a')).toBe(read);
+    stopper.abort();
+    await done;
+  });
+
+  test('may be made in another way (should create a client defined in by the new client function)', () => {
+    const client = {} as Client;
+    const asked: ClientOptions[] = [];
+    const { manager, clock } = managerOf({
+      client: { fieldOwner: 'tests' },
+      newClient: (options) => {
+        asked.push(options);
+        return client;
+      },
+    });
+    expect(manager.client).toBe(client);
+    expect(asked).toMatchObject([{ cache: manager.cache, transport: manager.transport, clock, fieldOwner: 'tests' }]);
   });
 });
 
@@ -128,7 +169,7 @@ describe('the start of a manager', () => {
       path: '/api/v1/namespaces/default/configmaps',
       body: JSON.stringify({ metadata: { name: 'a' } }),
     });
-    const manager = newManager({ ...given, transport: server.transport() });
+    const manager = newManager({ transport: server.transport() });
     const before = manager.cache.informerFor(ConfigMap);
     const stopper = new AbortController();
     const done = manager.start({ signal: stopper.signal });
@@ -351,7 +392,7 @@ describe('the end of a manager', () => {
 describe('the report of a manager', () => {
   test('has what runs, by group, and what controllers say', async () => {
     const clock = new FakeClock(1000);
-    const manager = newManager({ ...given, clock });
+    const manager = newManager({ transport: noServer, clock });
     const asked: unknown[] = [];
     const report = (options: unknown): never => {
       asked.push(options);

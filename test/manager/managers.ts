@@ -20,7 +20,7 @@ export interface Started {
 
 export function managerOf(options: Partial<ManagerOptions> = {}): { manager: ControllerManager; clock: FakeClock } {
   const clock = new FakeClock();
-  return { manager: newManager({ ...given, clock, ...options }), clock };
+  return { manager: newManager({ transport: noServer, clock, ...options }), clock };
 }
 
 /** Starts it; its failures are for who awaits `done`. */
@@ -58,5 +58,3 @@ export function recorded(
 }
 
 export const others = { needLeaderElection: () => false };
-
-export const given = { transport: noServer, newClient: () => ({}) as never };

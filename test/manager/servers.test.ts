@@ -1,10 +1,12 @@
 /** What a manager serves, over real HTTP. The counterparts of controller-runtime's tests of its servers (manager_test.go) are in here. */
 import { once } from 'node:events';
-import { Agent, get as httpGet } from 'node:http';
+import { Agent, get as httpGet, type IncomingMessage } from 'node:http';
+import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { HTTPServer, type ManagerOptions } from 'capstan/manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { authority, certificate } from '../client-node/servers.ts';
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { hearReports } from '../workqueue/reported.ts';
 import { managerOf, start } from './managers.ts';
@@ -183,6 +185,18 @@ describe('metrics', () => {
     manager.addMetricsServerExtraHandler('/more', nothing);
     expect(manager.url('metrics')).toBeUndefined();
     expect(said).toEqual([['metrics are not served, so that an extra handler is ignored', { path: '/more' }]]);
+  });
+
+  test('may be served by https (should create a metrics server if … secure serving is enabled)', async () => {
+    const ca = await authority();
+    const tls = await certificate(ca, 'metrics');
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL, tls } });
+    const url = `${manager.url('metrics')}`;
+    expect(url).toMatch(/^https:/);
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      httpsGet(`${url}/metrics`, { ca: ca.cert, agent: false }, resolve).once('error', reject);
+    });
+    expect(parseText(await textOf(answer)).size).toBeGreaterThan(0);
   });
 
   test('are gone when the manager has ended (should stop serving metrics when stop is called)', async () => {

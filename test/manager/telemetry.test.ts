@@ -6,7 +6,7 @@ import { type Logger, pinoLogger, silentLogger, withFields } from 'capstan/contr
 import { newManager, type Tracer } from 'capstan/manager';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { given, managerOf, start } from './managers.ts';
+import { managerOf, noServer, start } from './managers.ts';
 
 function pinoLines(): { logger: Logger; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
@@ -43,8 +43,8 @@ describe('the logger of a manager', () => {
     stop();
     await done;
     expect(said).toEqual([['stopping', { gracefulShutdownTimeout: 30_000 }], ['stopped']]);
-    expect(newManager({ ...given, logger: globalThis.console }).logger).toBe(globalThis.console);
-    expect(newManager(given).logger).toBe(silentLogger);
+    expect(newManager({ transport: noServer, logger: globalThis.console }).logger).toBe(globalThis.console);
+    expect(newManager({ transport: noServer }).logger).toBe(silentLogger);
   });
 });
 
@@ -53,7 +53,7 @@ describe('the tracer of a manager', () => {
     const exporter = new InMemorySpanExporter();
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
     const tracer: Tracer = provider.getTracer('controllers');
-    const manager = newManager({ ...given, tracer });
+    const manager = newManager({ transport: noServer, tracer });
     expect(manager.tracer).toBe(tracer);
     const result = tracer.startActiveSpan('reconcile', { attributes: { controller: 'web' } }, (span) => {
       span.setAttribute('outcome', 'error');
@@ -70,7 +70,7 @@ describe('the tracer of a manager', () => {
   });
 
   test('may be the one of the API package, which does nothing until a provider is registered', () => {
-    const manager = newManager({ ...given, tracer: trace.getTracer('controllers') });
+    const manager = newManager({ transport: noServer, tracer: trace.getTracer('controllers') });
     expect(manager.tracer?.startActiveSpan('reconcile', {}, () => 1)).toBe(1);
   });
 });
