@@ -4,6 +4,7 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
+import { grownSince, resources } from './left.ts';
 import { managerOf, recorded, start } from './managers.ts';
 
 const LOCAL = '127.0.0.1:0';
@@ -14,21 +15,6 @@ const ConfigMap = defineResource<{ metadata: { name: string } }>()({
   plural: 'configmaps',
   namespaced: true,
 });
-
-/** Sockets, servers and timers of the process, when what closes has closed. */
-async function resources(): Promise<Record<string, number>> {
-  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
-  const counts: Record<string, number> = {};
-  for (const kind of process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Pipe|TLS/.test(each)))
-    counts[kind] = (counts[kind] ?? 0) + 1;
-  return counts;
-}
-
-/** What there is more of than before; the test runner's own timers come and go. */
-async function grownSince(before: Record<string, number>): Promise<string[]> {
-  const now = await resources();
-  return Object.keys(now).filter((kind) => (now[kind] ?? 0) > (before[kind] ?? 0));
-}
 
 const services = {
   metrics: { bindAddress: LOCAL },
