@@ -13,7 +13,7 @@ import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 import { type ElectionConfig, electionConfig, JITTER_FACTOR, type LeaderElectorOptions } from './options.ts';
 import { OwnLease } from './own-lease.ts';
-import { type LeaderElectionRecord, microTime, NO_RECORD, sameRecord } from './record.ts';
+import { type LeaderElectionRecord, NO_RECORD, RecordTimes, sameRecord } from './record.ts';
 import { Term } from './term.ts';
 
 /**
@@ -48,6 +48,7 @@ export class LeaderElector {
   /** The last record that was read, apart from those that were written: client-go's observedRawRecord. */
   #read: LeaderElectionRecord | undefined;
   #reported = '';
+  readonly #times: RecordTimes;
   #term: Term | undefined;
   #running = false;
   #lastError: unknown;
@@ -55,6 +56,7 @@ export class LeaderElector {
   constructor(options: LeaderElectorOptions) {
     this.#config = electionConfig(options);
     this.#own = new OwnLease(this.#config.maxClockSkewRatio);
+    this.#times = new RecordTimes(this.#config.wallNow);
     this.#config.metrics?.off(this.#config.name);
     this.#config.watchDog?.setLeaderElection(this);
   }
@@ -104,6 +106,17 @@ export class LeaderElector {
    */
   holdsLease(): boolean {
     return this.#term?.signal.aborted === false && this.isLeader() && this.#own.holds(this.#config.clock.now());
+  }
+
+  /**
+   * Milliseconds until the lease runs out unless it is renewed, negative once it has: where this process leads, until `holdsLease` turns
+   * false; else until it may be taken from the holder that was last seen. `undefined` where nobody holds it. For people and pages.
+   */
+  leaseValidMs(): number | undefined {
+    const now = this.#config.clock.now();
+    if (this.#term?.signal.aborted === false && this.isLeader()) return this.#own.until() - now;
+    if (this.#observed.holderIdentity === '') return undefined;
+    return this.#observedAt + this.#observed.leaseDurationSeconds * 1000 - now;
   }
 
   /**
@@ -186,11 +199,14 @@ export class LeaderElector {
     }
   }
 
-  /** One round. client-go: tryAcquireOrRenew. */
+  /**
+   * One round. client-go: tryAcquireOrRenew. All its writes bear the time at which it began, and count from then: one whose answer was lost
+   * may have been carried out and seen, and another of the same time is no change to those who have seen it.
+   */
   async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock, lock, leaseDuration, metrics, name } = this.#config;
     const now = clock.now();
-    const time = this.#wallTime();
+    const time = this.#times.next();
     let mine: LeaderElectionRecord = {
       holderIdentity: this.identity,
       leaseDurationSeconds: Math.floor(leaseDuration / 1000),
@@ -203,7 +219,7 @@ export class LeaderElector {
     if (this.isLeader() && this.#isObservedValid(now)) {
       const { acquireTime, leaderTransitions } = this.#observed;
       mine = { ...mine, acquireTime, leaderTransitions }; // also where it turns out to have been deleted: the term goes on
-      if (await this.#write('update', mine, signal)) return true;
+      if (await this.#write('update', mine, now, signal)) return true;
     }
     if (signal.aborted) return false;
 
@@ -211,7 +227,7 @@ export class LeaderElector {
     try {
       found = await lock.get(this.#call(signal));
     } catch (error) {
-      if (isNotFound(error) && !signal.aborted) return this.#write('create', mine, signal);
+      if (isNotFound(error) && !signal.aborted) return this.#write('create', mine, now, signal);
       this.#failed('read the lease', error, signal);
       return false;
     }
@@ -219,28 +235,30 @@ export class LeaderElector {
     if (found.holderIdentity !== '' && !this.isLeader() && this.#isObservedValid(now)) return false;
     if (signal.aborted) return false;
 
-    if (!this.isLeader())
-      return this.#write(
-        'update',
-        { ...mine, acquireTime: time, leaderTransitions: found.leaderTransitions + 1 },
-        signal,
-      );
+    if (!this.isLeader()) {
+      const leaderTransitions = found.leaderTransitions + 1;
+      return this.#write('update', { ...mine, acquireTime: time, leaderTransitions }, now, signal);
+    }
     metrics?.slowpathExercised(name);
     const { acquireTime, leaderTransitions } = found;
-    return this.#write('update', { ...mine, acquireTime, leaderTransitions }, signal);
+    return this.#write('update', { ...mine, acquireTime, leaderTransitions }, now, signal);
   }
 
-  /** Whether the record is now ours as written. */
-  async #write(how: 'create' | 'update', record: LeaderElectionRecord, signal: AbortSignal): Promise<boolean> {
-    const { clock, lock } = this.#config;
-    const sentAt = clock.now();
+  /** Whether the record is now ours as written. @param since a moment before any request with this record was sent */
+  async #write(
+    how: 'create' | 'update',
+    record: LeaderElectionRecord,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { lock } = this.#config;
     try {
       await lock[how](record, this.#call(signal));
     } catch (error) {
       this.#failed(`${how} the lease`, error, signal);
       return false;
     }
-    this.#own.renewed(sentAt, record.leaseDurationSeconds * 1000);
+    this.#own.renewed(since, record.leaseDurationSeconds * 1000);
     this.#observe(record);
     return true;
   }
@@ -261,15 +279,16 @@ export class LeaderElector {
     try {
       for (let tries = 0; !within.signal.aborted; tries++) {
         if (tries > 1) await sleep(clock, retryPeriod, within.signal);
-        const { holderIdentity, leaderTransitions } = await lock.get(this.#call(within.signal));
-        if (!this.isLeader() || holderIdentity !== this.identity) return;
-        const time = this.#wallTime();
+        const found = await lock.get(this.#call(within.signal));
+        this.#readRecord(found); // what the lock compares with is always what was seen last
+        if (!this.isLeader()) return;
+        const time = this.#times.next();
         const released = {
           ...NO_RECORD,
           leaseDurationSeconds: 1,
           acquireTime: time,
           renewTime: time,
-          leaderTransitions,
+          leaderTransitions: found.leaderTransitions,
         };
         try {
           await lock.update(released, this.#call(within.signal));
@@ -310,10 +329,6 @@ export class LeaderElector {
     return this.#observedAt + this.#observed.leaseDurationSeconds * 1000 > now;
   }
 
-  #wallTime(): string {
-    return microTime(this.#config.wallNow());
-  }
-
   #reportTransition(): void {
     const leader = this.getLeader();
     if (leader === this.#reported) return;
@@ -331,7 +346,9 @@ export class LeaderElector {
         'Normal',
         'LeaderElection',
         'LeaderElection',
-        `${this.identity} ${what}`,
+        '%s %s',
+        this.identity,
+        what,
       ),
     );
   }

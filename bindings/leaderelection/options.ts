@@ -22,7 +22,7 @@ export interface LeaderCallbacks {
   readonly onNewLeader?: (identity: string) => void;
 }
 
-/** The part of an event recorder (events.k8s.io/v1) that is used. */
+/** The part of an event recorder (events.k8s.io/v1) that is used; `note` is a format with %s. */
 export interface ElectionRecorder {
   eventf(
     regarding: LockReference,
@@ -31,6 +31,7 @@ export interface ElectionRecorder {
     reason: string,
     action: string,
     note: string,
+    ...args: readonly unknown[]
   ): void;
 }
 
@@ -161,7 +162,7 @@ function requireRatio(ratio: number, recorded: number, retryPeriod: number): voi
     throw invalid('maxClockSkewRatio', 'a number >= 1, such as 1.5', ratio);
   if (recorded / ratio <= JITTER_FACTOR * retryPeriod) {
     throw wrong(
-      `with maxClockSkewRatio ${ratio} a lease of ${recorded} ms can be relied upon for ${recorded / ratio} ms; ` +
+      `with maxClockSkewRatio ${ratio} a lease of ${recorded} ms can be relied upon for ${Math.floor(recorded / ratio)} ms; ` +
         `that must be greater than ${JITTER_FACTOR} times retryPeriod (${retryPeriod} ms)`,
     );
   }

@@ -80,8 +80,32 @@ export function sameRecord(a: LeaderElectionRecord, b: LeaderElectionRecord): bo
   );
 }
 
-/** Kubernetes' MicroTime: always six digits, always UTC. @param ms since 1970 */
-export function microTime(ms: number): string {
-  const micros = Math.floor((ms % 1) * 1000 + 1e-6);
-  return new Date(ms).toISOString().replace('Z', `${String(micros).padStart(3, '0')}Z`);
+/** Kubernetes' MicroTime: always six digits, always UTC. @param micros microseconds since 1970, an integer */
+export function microTime(micros: number): string {
+  const rest = ((micros % 1000) + 1000) % 1000;
+  return new Date((micros - rest) / 1000).toISOString().replace('Z', `${String(rest).padStart(3, '0')}Z`);
+}
+
+/** However long the time of day stands still, for so long the times made from it differ. */
+const STANDSTILL_MICROS = 1_000_000;
+
+/**
+ * Gives times for records, no two of which are the same in a row: a renewal that changes nothing is none to those who wait for a change.
+ * A clock of milliseconds may be asked twice in one, and the time of day may stand.
+ */
+export class RecordTimes {
+  readonly #wallNow: () => number;
+  #last = Number.NEGATIVE_INFINITY;
+
+  /** @param wallNow milliseconds since 1970 */
+  constructor(wallNow: () => number) {
+    this.#wallNow = wallNow;
+  }
+
+  next(): string {
+    const micros = Math.round(this.#wallNow() * 1000);
+    const behind = this.#last - micros;
+    this.#last = behind >= 0 && behind < STANDSTILL_MICROS ? this.#last + 1 : micros;
+    return microTime(this.#last);
+  }
 }
