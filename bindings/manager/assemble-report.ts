@@ -39,7 +39,7 @@ function leaderReport({ elector, lease }: Election): LeaderReport {
     identity: elector.identity,
     holder: holder === '' ? undefined : holder,
     holdsLease: elector.holdsLease(),
-    validMs: undefined,
+    validMs: elector.leaseValidMs(),
   };
 }
 

@@ -94,7 +94,7 @@ describe('a manager with an election', () => {
     expect(warm).toEqual(['warm']);
     expect([second.leads(), second.manager.holdsLease()]).toEqual([false, false]);
     expect(second.manager.report()).toMatchObject({
-      leader: { lease: 'default/shared', identity: 'b', holder: 'a', holdsLease: false },
+      leader: { lease: 'default/shared', identity: 'b', holder: 'a', holdsLease: false, validMs: 12_600 }, // renewed at 60 s, seen at 57.6 s
       runnables: expect.arrayContaining([
         { name: 'leader', group: 'leader election', state: 'waiting for leadership' },
         { name: 'other', group: 'others', state: 'running' },
