@@ -10,12 +10,12 @@ import { answer, notFound, targetOf } from './router.ts';
 /** Throws or rejects where something is wrong. It is run for each request and should answer soon: kubelets wait for a second. */
 export type Checker = (request: IncomingMessage) => void | Promise<void>;
 
-/** A health check that always passes: whoever answers is alive. */
 const ping: Checker = () => undefined;
 
 /** The checks that there are ready-made. */
-export const healthz = {
-  ping,
+export const healthz: {
+  /** Always passes: whoever answers is alive. */
+  readonly ping: Checker;
   /**
    * Fails with what `problem` says, and passes while that is `undefined`.
    *
@@ -23,14 +23,17 @@ export const healthz = {
    * let broken: string | undefined;
    * newManager({ transport }).addReadyzCheck('database', healthz.unless(() => broken));
    */
-  unless(problem: () => string | undefined): Checker {
+  readonly unless: (problem: () => string | undefined) => Checker;
+} = {
+  ping,
+  unless(problem) {
     requireFunction('problem', problem);
     return () => {
       const found = problem();
       if (found !== undefined) throw new Error(found);
     };
   },
-} as const;
+};
 
 interface Result {
   readonly name: string;

@@ -44,7 +44,7 @@ export interface ControllerManager extends Manager {
    *
    * Rejects with what a runnable rejected with; with CapstanError LISTEN where a server cannot listen, LEASE_LOST where this process led and
    * does so no more, TIMEOUT where runnables have not ended within `gracefulShutdownTimeout`; with an AggregateError where it is
-   * more than one of these; and with ALREADY_STARTED the second time. The process should then exit: another one may lead by now, and what
+   * more than one of these; and with ALREADY_STARTED the second time. The transport stays open: it is the caller's. After a failure the process should exit: another one may lead by now, and what
    * did not end in time goes on.
    */
   start(options?: { signal?: AbortSignal }): Promise<void>;
@@ -235,7 +235,7 @@ class RuntimeManager implements ControllerManager {
 
   /** Ends early where the manager is to end. */
   async #begin(): Promise<void> {
-    this.#process.start();
+    if (this.#servers.has('metrics')) this.#process.start(); // it samples a hundred times a second
     for (const name of ['HTTP servers', 'webhooks', 'caches', 'others', 'warmup'] as const) {
       if (this.#halt.signal.aborted) return;
       await this.#startGroup(name);

@@ -64,6 +64,10 @@ export class Servers {
     return [...this.#servers.values()];
   }
 
+  has(service: Service): boolean {
+    return this.#addresses.has(service);
+  }
+
   /** Where a service is; `undefined` where it is off, and before its server listens. */
   url(service: Service): string | undefined {
     const address = this.#addresses.get(service);
