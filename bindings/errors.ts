@@ -31,6 +31,8 @@ export type ErrorCode =
   | 'NOT_CACHED' // a read from a cache that has no informer for the resource, and may not make one
   | 'TIMEOUT' // a bounded call took too long
   | 'LEASE_EXPIRED' // this process believes to lead, but has not renewed its lease for too long
+  | 'LISTEN' // a server cannot listen on its address
+  | 'LEASE_LOST' // this process led, and does so no more
   | 'ABORTED' // the caller's signal fired
   | 'TERMINAL'; // a reconcile error that must not be retried
 

@@ -42,6 +42,8 @@ export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
   /** Closes idle and open connections. */
   close?(): Promise<void>;
+  /** Where the last request went to, as `name:port`, for metrics. */
+  host?(): string;
 }
 
 /**
@@ -98,8 +100,10 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
   const fetchFunction = options.fetch ?? globalThis.fetch;
   requireFunction('options.fetch', fetchFunction);
   const common = { ...options.headers };
+  const { host } = new URL(base);
 
   return {
+    host: () => host,
     async request({ method, path, query, headers, body, signal }) {
       const url = requestURL(base, path, query);
       let response: Response;

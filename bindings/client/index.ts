@@ -21,6 +21,7 @@ export { type Interceptors, withInterceptors } from './interceptor.ts';
 export { type ListAllOptions, listAll, listPages } from './list-all.ts';
 export { type MergeFromOptions, mergeFrom, type PatchBase, rawPatch } from './merge-from.ts';
 export { type RateLimitOptions, RequestRateLimiter, rateLimitedTransport } from './rate-limit.ts';
+export { instrumentTransport, RestClientMetrics } from './rest-metrics.ts';
 export {
   defaultBackoff,
   defaultRetry,
