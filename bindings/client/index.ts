@@ -1,4 +1,42 @@
 /** `capstan/client`: typed reads and writes of Kubernetes objects. */
+
+export {
+  type Condition,
+  type ConditionLike,
+  findStatusCondition,
+  isStatusConditionFalse,
+  isStatusConditionPresentAndEqual,
+  isStatusConditionTrue,
+  type NewCondition,
+  removeStatusCondition,
+  type SetConditionOptions,
+  setStatusCondition,
+} from './conditions.ts';
+export {
+  addFinalizer,
+  containsFinalizer,
+  FinalizeError,
+  type FinalizeResult,
+  type Finalizer,
+  type FinalizerHandlers,
+  type FinalizerResult,
+  Finalizers,
+  finalizer,
+  isBeingDeleted,
+  removeFinalizer,
+} from './finalizers.ts';
+export type { ObjectMeta, OwnerReference } from './metadata.ts';
+export {
+  AlreadyOwnedError,
+  getControllerOf,
+  hasControllerReference,
+  hasOwnerReference,
+  type OwnerReferenceOptions,
+  removeControllerReference,
+  removeOwnerReference,
+  setControllerReference,
+  setOwnerReference,
+} from './owner-references.ts';
 export type {
   AnyResource,
   ApplyOptions,
