@@ -13,6 +13,22 @@ export {
   setStatusCondition,
 } from './conditions.ts';
 export {
+  type EventDetails,
+  type EventSeries,
+  type EventType,
+  eventResource,
+  type KubeEvent,
+  type ObjectReference,
+  objectReference,
+} from './events/event.ts';
+export {
+  type EventCounts,
+  EventRecorder,
+  type EventRecorderOptions,
+  type EventSink,
+  newEventRecorder,
+} from './events/recorder.ts';
+export {
   addFinalizer,
   containsFinalizer,
   FinalizeError,
