@@ -13,6 +13,34 @@ export {
   setStatusCondition,
 } from './conditions.ts';
 export {
+  type CustomObject,
+  type CustomObjectInput,
+  type CustomResource,
+  type CustomResourceOptions,
+  combineVersions,
+  defineCustomResource,
+} from './crd/define.ts';
+export {
+  type CRDConversion,
+  type CRDVersion,
+  type CustomResourceDefinition,
+  crdResource,
+  type PrinterColumn,
+  type ScaleSubresource,
+} from './crd/definition.ts';
+export { CRDError, type InstallCRDsOptions, installCRDs, uninstallCRDs } from './crd/install.ts';
+export {
+  type InferInput,
+  type InferOutput,
+  type JsonSchema,
+  type StandardIssue,
+  type StandardResult,
+  type StandardSchema,
+  withJsonSchema,
+} from './crd/standard-schema.ts';
+export { SchemaError, type StructuralSchema, type ValidationRule } from './crd/structural-schema.ts';
+export { InvalidObjectError, type Issue, type ValidationResult } from './crd/validation.ts';
+export {
   type EventDetails,
   type EventSeries,
   type EventType,

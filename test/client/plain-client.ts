@@ -47,7 +47,10 @@ export function plainClient(transport: Transport): Client {
   }
 
   const bodyOf = (patch: Patch) => (patch.type === 'json' ? patch.operations : patch.body);
-  const fields = ({ fieldOwner = 'test' }: WriteOptions) => ({ fieldManager: fieldOwner });
+  const fields = ({ fieldOwner = 'test', dryRun = false }: WriteOptions) => ({
+    fieldManager: fieldOwner,
+    ...(dryRun ? { dryRun: 'All' } : {}),
+  });
   const named = (resource: Any, { namespace, name }: ObjectKey, sub: string) =>
     `${collection(resource, namespace)}/${name}${sub}`;
 
@@ -81,9 +84,10 @@ export function plainClient(transport: Transport): Client {
       const query: Record<string, string> = options.limit === undefined ? {} : { limit: String(options.limit) };
       return call({ method: 'GET', path, query, signal: options.signal });
     },
-    create: (resource, object, options) => {
+    create: (resource, object, options = {}) => {
       const path = collection(resource as Any, keyOf(object).namespace);
-      return call({ method: 'POST', path, body: stamped(resource as Any, object), signal: options?.signal });
+      const body = stamped(resource as Any, object);
+      return call({ method: 'POST', path, query: fields(options), body, signal: options.signal });
     },
     delete: async (resource, key, options) => {
       await call({ method: 'DELETE', path: named(resource as Any, key, ''), signal: options?.signal });
