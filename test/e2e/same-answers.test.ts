@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { testSeed } from '../random.ts';
 import { ControlPlane } from './control-plane.ts';
 import { Api } from './same-answers/api.ts';
+import { apply } from './same-answers/apply.ts';
 import { deletions } from './same-answers/deletions.ts';
 import type { Exchange } from './same-answers/exchange.ts';
 import { initialEvents } from './same-answers/initial-events.ts';
@@ -16,6 +17,7 @@ import { lists } from './same-answers/lists.ts';
 import { negotiation } from './same-answers/negotiation.ts';
 import { normalise } from './same-answers/normalise.ts';
 import { objects } from './same-answers/objects.ts';
+import { patches } from './same-answers/patches.ts';
 import { randomExchanges } from './same-answers/random.ts';
 import { removals } from './same-answers/removals.ts';
 import { configMaps, widgets } from './same-answers/resources.ts';
@@ -28,6 +30,8 @@ const random = randomExchanges(seed);
 const groups: [name: string, exchanges: Exchange[]][] = [
   ['objects', objects],
   ['updates', updates],
+  ['apply', apply],
+  ['patches', patches],
   ['deletions', deletions],
   ['lists', lists],
   ['watches', watches],

@@ -8,6 +8,7 @@
  * `/status` leave everything else alone.
  */
 import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { type Schema, schemaAt } from '../schema/structural.ts';
 
 /** A resource is named by group, version and plural; each version is a store of its own, nothing is converted. */
 export interface ResourceName {
@@ -39,6 +40,17 @@ export interface Kind extends ResourceName {
   returnsDeleted: boolean;
   /** false: its definition was deleted, or it was removed; its paths lead nowhere. */
   served: boolean;
+  /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
+  schema?: Schema;
+  /** Where its scale subresource finds the replicas, if it has one. */
+  scale?: ScalePaths;
+}
+
+/** Paths as the CustomResourceDefinition has them: `.spec.replicas`. */
+export interface ScalePaths {
+  specReplicas: string;
+  statusReplicas: string;
+  selector: string;
 }
 
 /**
@@ -167,6 +179,24 @@ export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonO
   }));
 }
 
+/** What one version says of its objects. */
+function schemaOf(version: JsonObject): { schema?: Schema; scale?: ScalePaths } {
+  const schema = schemaAt(objectAt(version, 'schema'), 'openAPIV3Schema');
+  const scale = objectAt(version, 'subresources').scale;
+  return {
+    ...(schema === undefined ? {} : { schema }),
+    ...(isObject(scale)
+      ? {
+          scale: {
+            specReplicas: stringAt(scale, 'specReplicasPath'),
+            statusReplicas: stringAt(scale, 'statusReplicasPath'),
+            selector: stringAt(scale, 'labelSelectorPath'),
+          },
+        }
+      : {}),
+  };
+}
+
 /** All kinds of one server. */
 export class Kinds {
   readonly #byResource = new Map<string, Kind>();
@@ -220,6 +250,7 @@ export class Kinds {
         namespaced: stringAt(objectAt(crd, 'spec'), 'scope') !== 'Cluster',
         known: true,
         status: isObject(objectAt(version, 'subresources').status),
+        ...schemaOf(version),
       });
     }
   }

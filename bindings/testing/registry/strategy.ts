@@ -6,10 +6,13 @@
  * phases); it neither fills in defaults nor validates `spec`.
  */
 import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
+import { structured } from '../schema/defaults.ts';
 import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
+import { EMPTY } from './empty.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
 import { configKey } from './names.ts';
+import { KEPT_BY_STATUS } from './owners.ts';
 import { metadataOf } from './store.ts';
 
 /** The subject of errors that speak of a resource: `configmaps "a" not found`. */
@@ -62,17 +65,15 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
     annotations: given.annotations,
     ownerReferences: given.ownerReferences,
     finalizers: given.finalizers,
+    managedFields: given.managedFields,
   };
-  if (kind.builtIn && kind.plural === 'namespaces') {
-    members.labels = { ...objectAt(given, 'labels'), 'kubernetes.io/metadata.name': set.name };
-  }
   const metadata = compact(members);
   let rest: JsonObject = object;
   if (ownsStatus(kind)) {
     rest = without(object, 'status');
     if (kind.builtIn) rest = { ...rest, status: FIRST_STATUS[kind.plural] ?? {} };
   }
-  const made = assemble(kind, metadata, settle(kind, rest));
+  const made = assemble(kind, metadata, rest);
   refuse(ofKind(kind, set.name), [
     ...validateName(kind, set.name),
     ...validateMetadata(kind, metadata),
@@ -89,21 +90,33 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
   const rest = kind.status
     ? { ...without(object, 'status'), ...(old.status === undefined ? {} : { status: old.status }) }
     : object;
-  const settled = settle(kind, rest);
-  const made = assemble(kind, withGeneration(kind, metadata, was, settled, old), settled);
+  const made = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
   const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
   // The real server runs its metadata checks twice in an update, for the kind and for all kinds, and lists causes twice.
   refuse(ofKind(kind, stringAt(was, 'name')), [...errors, ...errors, ...validateKind(kind, made)]);
   return made;
 }
 
-/** A write to `/status`: nothing but the status changes. */
+/** A write to `/status`: the status changes, and of built-in kinds what the kind lets change of the metadata. */
 export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const { status } = object;
-  return assemble(kind, metadataOf(old), {
+  const was = metadataOf(old);
+  const { managedFields } = metadataOf(object);
+  const metadata = kind.builtIn ? statusMetadata(kind, metadataOf(object), was) : compact({ ...was, managedFields });
+  const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
+  refuse(ofKind(kind, stringAt(was, 'name')), kind.builtIn ? [...errors, ...errors] : []);
+  return assemble(kind, metadata, {
     ...without(old, 'status'),
     ...(status === undefined || status === null ? {} : { status }),
   });
+}
+
+function statusMetadata(kind: Kind, given: JsonObject, was: JsonObject): JsonObject {
+  const kept = KEPT_BY_STATUS[kind.plural] ?? [];
+  const { managedFields } = given;
+  if (kept.includes('*')) return compact({ ...was, managedFields });
+  const carried = carryOver(given, was);
+  return compact({ ...carried, ...Object.fromEntries(kept.map((name) => [name, was[name]])) });
 }
 
 /** What a client may leave out of an update is taken from the object; what it cannot change is checked afterwards. */
@@ -122,6 +135,7 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
     annotations: given.annotations,
     ownerReferences: given.ownerReferences,
     finalizers: given.finalizers,
+    managedFields: given.managedFields,
   });
 }
 
@@ -135,7 +149,7 @@ function withGeneration(
   if (kind.generation === 'none' || typeof was.generation !== 'number') return metadata;
   const apart = kind.status ? ['apiVersion', 'kind', 'metadata', 'status'] : ['apiVersion', 'kind', 'metadata'];
   const same =
-    kind.generation === 'spec'
+    kind.generation === 'spec' && (now.spec !== undefined || old.spec !== undefined)
       ? sameJson(now.spec, old.spec)
       : sameJson(without(now, ...apart), without(old, ...apart));
   return same ? metadata : { ...metadata, generation: was.generation + 1 };
@@ -169,10 +183,20 @@ function refuse(subject: Subject, errors: FieldError[]): void {
   if (errors.length > 0) throw invalidObject(subject, errors);
 }
 
-/** What a kind does to its own fields before it is stored: a Lease has a spec, a Secret a type and its stringData in data. */
-function settle(kind: Kind, object: JsonObject): JsonObject {
-  if (kind.builtIn && kind.plural === 'leases' && object.spec === undefined) return { ...object, spec: {} };
-  if (!kind.builtIn || kind.group !== '' || kind.plural !== 'secrets') return object;
+/**
+ * What a kind makes of an object as it is read, before anybody comes to own its fields: a Lease has a spec, a Secret a type and its
+ * stringData in data, a Namespace its name as a label, a custom object the defaults of its schema and no member that it does not know.
+ */
+export function prepare(kind: Kind, object: JsonObject): JsonObject {
+  if (!kind.builtIn) return kind.schema === undefined ? object : structured(kind.schema, object);
+  if (kind.plural === 'namespaces' && kind.group === '') {
+    const metadata = metadataOf(object);
+    const labels = { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': stringAt(metadata, 'name') };
+    return stringAt(metadata, 'name') === '' ? object : { ...object, metadata: { ...metadata, labels } };
+  }
+  const empty = EMPTY[`${apiVersionOf(kind)}/${kind.kind}`] as JsonObject | undefined;
+  if (object.spec === undefined && sameJson(empty?.spec, {})) return { ...object, spec: {} };
+  if (kind.group !== '' || kind.plural !== 'secrets') return object;
   const text = objectAt(object, 'stringData');
   const data = objectAt(object, 'data');
   for (const value of Object.values(data)) {

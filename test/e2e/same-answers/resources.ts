@@ -21,6 +21,26 @@ export const leases: ResourceType = {
   kind: 'Lease',
   plural: 'leases',
 };
+/** Pods in all but name: what is in them is typed and merged alike, and no admission changes it. */
+export const podTemplates: ResourceType = {
+  prefix: '/api/v1',
+  apiVersion: 'v1',
+  kind: 'PodTemplate',
+  plural: 'podtemplates',
+};
+export const quotas: ResourceType = {
+  prefix: '/api/v1',
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  plural: 'resourcequotas',
+};
+export const pods: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
+export const deployments: ResourceType = {
+  prefix: '/apis/apps/v1',
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+};
 /** A custom resource with a status subresource and a schema that keeps every field. */
 export const widgets: ResourceType = {
   prefix: '/apis/e2e.capstan.dev/v1',
