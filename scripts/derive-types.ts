@@ -52,7 +52,9 @@ function table(definitions: Map<string, Property>, served: readonly Kind[]): str
   const roots = [...definitions].flatMap(([name, { 'x-kubernetes-group-version-kind': kinds = [] }]) =>
     kinds
       .filter(({ group, version, kind }) =>
-        served.some((known) => known.group === group && known.version === version && known.kind === kind),
+        [...served, ...VIEWS].some(
+          (known) => known.group === group && known.version === version && known.kind === kind,
+        ),
       )
       .map((of) => ({ name, of })),
   );
@@ -71,7 +73,7 @@ function table(definitions: Map<string, Property>, served: readonly Kind[]): str
       }
     }
     const fields = Object.entries(type.properties ?? {}).map(([field, property]) => {
-      const fallback = keys.has(field) && typeof property.default === 'string' && property.default !== '';
+      const fallback = keys.has(field) && property.default !== undefined;
       return `${field}:${code(property, shortOf, visit, type.required?.includes(field))}${fallback ? `=${String(property.default)}` : ''}`;
     });
     const atomic = type['x-kubernetes-map-type'] === 'atomic' ? '!' : '';
@@ -95,6 +97,13 @@ function table(definitions: Map<string, Property>, served: readonly Kind[]): str
 }
 
 const LINE = 400;
+
+/** Kinds of no resource: what subresources take and show. */
+const VIEWS = [
+  { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+  { group: 'policy', version: 'v1', kind: 'Eviction' },
+  { group: '', version: 'v1', kind: 'Binding' },
+];
 
 const HEAD = `/**
  * The fields of the built-in kinds of Kubernetes 1.36 and how they are merged; the notation is explained in built-in.ts. Written by

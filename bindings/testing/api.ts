@@ -3,12 +3,21 @@
  * options. Everything below knows nothing of HTTP; everything above knows nothing of Kubernetes.
  */
 import type { Clock } from '../clock.ts';
-import { decodeObject, type Incoming, readBody } from './body.ts';
-import { coreVersions, groupDocument, groupList, resourceList, VERSION } from './discovery.ts';
+import { decodeObject, type Incoming, parseJson, readBody } from './body.ts';
+import {
+  AGGREGATED,
+  acceptsAggregated,
+  aggregated,
+  coreVersions,
+  groupDocument,
+  groupList,
+  resourceList,
+  VERSION,
+} from './discovery.ts';
 import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
-import type { JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 import { list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
 import { mediaType, patchTypeOf, unsupportedBody, viewFor } from './media-types.ts';
@@ -16,11 +25,12 @@ import { deleteOptions, type FieldValidation, writeOptions } from './options.ts'
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
-import type { Kind } from './registry/kinds.ts';
+import { type Kind, SCALE } from './registry/kinds.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { ofResource } from './registry/strategy.ts';
 import { parseSelectors } from './selectors.ts';
 import { ApiError, badRequest, genericStatus, methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
+import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
 import type { View } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
 
@@ -40,7 +50,12 @@ const text = (code: number, body: string): Answer => ({ code, type: 'text/plain;
 
 export function failure(error: ApiError): Answer {
   const retryAfter = error.body.details?.retryAfterSeconds;
-  return { ...json(error.code, JSON.stringify(error.body)), ...(retryAfter === undefined ? {} : { retryAfter }) };
+  const { warnings } = error;
+  return {
+    ...json(error.code, JSON.stringify(error.body)),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
 }
 
 /** A request as far as its first line tells. */
@@ -128,7 +143,7 @@ export class Api {
     if (this.#tokens !== undefined && (token === undefined || !this.#tokens.has(token))) throw genericStatus(401);
     if (route.type !== 'resource') {
       if (method !== 'GET') throw methodNotAllowed();
-      return this.#document(route, server.address);
+      return this.#document(route, server.address, request.headers.accept);
     }
     const kind = this.registry.kinds.get(route.resource);
     if (!kind.served) {
@@ -143,6 +158,7 @@ export class Api {
       return undefined;
     }
     const call: Call = { kind, path: route, method, query: target.query, request, output, view };
+    if (route.subresource !== '' && route.subresource !== 'status') return this.#subresource(call);
     return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
@@ -155,7 +171,7 @@ export class Api {
       case 'POST': {
         const options = writeOptions(request, query, 'CreateOptions');
         const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
-        return answer(this.registry.create(path, object, options), warnings);
+        return answer(() => this.registry.create(path, object, options), warnings);
       }
       case 'DELETE': {
         const options = deleteOptions(await readBody(request), query);
@@ -178,15 +194,15 @@ export class Api {
       case 'PUT': {
         const options = writeOptions(request, query, 'UpdateOptions');
         const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
-        return answer(this.registry.update(path, { body: object }, options), warnings);
+        return answer(() => this.registry.update(path, { body: object }, options), warnings);
       }
       case 'PATCH': {
         const type = patchTypeOf(kind, mediaType(request));
         const options = writeOptions(request, query, 'PatchOptions', type === 'apply');
         const body = await readBody(request);
-        if (type === 'apply') return answer(this.registry.apply(path, configurationFrom(body), options), []);
+        if (type === 'apply') return answer(() => this.registry.apply(path, configurationFrom(body), options), []);
         const { change, warnings } = patchFrom(kind, this.registry.kinds, type, body, options.fieldValidation);
-        return answer(this.registry.update(path, change, options), warnings);
+        return answer(() => this.registry.update(path, change, options), warnings);
       }
       case 'DELETE': {
         const written = this.registry.delete(path, deleteOptions(await readBody(request), query));
@@ -195,6 +211,32 @@ export class Api {
       default:
         throw methodNotAllowed();
     }
+  }
+
+  async #subresource({ kind, path, method, query, request, output }: Call): Promise<Answer> {
+    const { registry } = this;
+    if (method === 'GET') {
+      const stored = await this.#freshness.answer(output, () => registry.get(path, versionOf(query)));
+      return json(200, JSON.stringify(scaleOf(kind, stored.object)));
+    }
+    const type = method === 'PATCH' ? patchTypeOf(kind, mediaType(request)) : undefined;
+    const what = method === 'POST' ? 'CreateOptions' : method === 'PUT' ? 'UpdateOptions' : 'PatchOptions';
+    const options = writeOptions(request, query, what, type === undefined ? undefined : type === 'apply');
+    const text = type === undefined ? await readObject(kind, request) : await readBody(request);
+    if (type === 'apply') return answer(() => applyScale(registry, kind, path, configurationFrom(text), options), []);
+    if (type !== undefined) {
+      const { change, warnings } = patchFrom(SCALE, registry.kinds, type, text, options.fieldValidation);
+      return answer(() => updateScale(registry, kind, path, change, options), warnings);
+    }
+    const body = parseJson(text, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
+    const object = isObject(body) ? body : {};
+    if (method === 'PUT')
+      return answer(
+        updateScale(registry, kind, path, () => object, options),
+        [],
+      );
+    if (path.subresource === 'binding') return answer(() => bind(registry, kind, path, object, options.dryRun), []);
+    return answer(() => evict(registry, path, object, options.dryRun), []);
   }
 
   /** The object of a body; what there is to say about its fields is refused or becomes warnings. */
@@ -211,8 +253,11 @@ export class Api {
     }
   }
 
-  #document(route: Exclude<Path, ResourcePath>, address: string): Answer {
+  #document(route: Exclude<Path, ResourcePath>, address: string, accept: string | undefined): Answer {
     const { kinds } = this.registry;
+    if ((route.type === 'core-versions' || route.type === 'groups') && acceptsAggregated(accept)) {
+      return { ...json(200, JSON.stringify(aggregated(kinds, route.type === 'core-versions'))), type: AGGREGATED };
+    }
     switch (route.type) {
       case 'health':
         return text(200, 'ok');
@@ -252,9 +297,9 @@ function checkScope(kind: Kind, path: ResourcePath): void {
 }
 
 function checkSubresource(kind: Kind, path: ResourcePath, method: string): void {
-  const known = path.subresource === 'status' && kind.status;
-  if (!known) throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
-  if (method === 'GET' || method === 'PUT' || method === 'PATCH') return;
+  const methods = methodsOf(kind, path.subresource);
+  if (methods === undefined) throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
+  if (methods.includes(method)) return;
   if (kind.builtIn) throw methodNotAllowed();
   throw notSupported(method === 'POST' ? 'create' : 'delete', ofResource(kind, path.name));
 }
@@ -270,7 +315,13 @@ async function readObject(kind: Kind, request: Incoming): Promise<string> {
   return body;
 }
 
-const answer = (written: Written, warnings: readonly string[]): Answer => ({
-  ...json(written.code, written.json),
-  ...(warnings.length > 0 ? { warnings } : {}),
-});
+/** Writes, and tells with the answer what there is to warn about, also where the write fails. */
+function answer(write: () => Written, warnings: readonly string[]): Answer {
+  try {
+    const written = write();
+    return { ...json(written.code, written.json), ...(warnings.length > 0 ? { warnings } : {}) };
+  } catch (error) {
+    if (error instanceof ApiError) error.warnings = warnings;
+    throw error;
+  }
+}

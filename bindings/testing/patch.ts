@@ -62,23 +62,24 @@ function applyOperation(target: Json, operation: JsonObject): Json {
   return add(target, at, given);
 }
 
-/** RFC 6901. */
+/** RFC 6901, but for what comes ahead of the first slash: as in the library the real server uses, it does not count. */
 function pointer(path: string): string[] {
   if (path === '') return [];
-  if (!path.startsWith('/')) throw patchFailed();
+  if (!path.includes('/')) throw patchFailed();
   return path
-    .slice(1)
     .split('/')
+    .slice(1)
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function read(target: Json, path: readonly string[]): Json {
   let value: Json | undefined = target;
   for (const token of path) {
-    if (Array.isArray(value)) value = value[index(token, value.length - 1)];
+    if (Array.isArray(value)) value = (value as readonly Json[])[index(token, value.length - 1)];
     else if (isObject(value) && Object.hasOwn(value, token)) value = value[token];
     else throw patchFailed();
   }
+  if (value === undefined) throw patchFailed();
   return value;
 }
 

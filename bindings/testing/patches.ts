@@ -1,7 +1,7 @@
 /** Patches of all four kinds, from the body of a request to the change of an object: what is no patch is refused here. */
 import { checkObject, parseJson } from './body.ts';
 import { duplicateFields, FieldTypeError, readFields } from './fields.ts';
-import { isObject, type Json, type JsonObject } from './json.ts';
+import { goText, isObject, type Json, type JsonObject } from './json.ts';
 import type { PatchType } from './media-types.ts';
 import type { FieldValidation } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
@@ -74,13 +74,6 @@ function unknownInOperations(patch: Json): string[] {
           .map((name) => `json patch unknown field "[${at}].${name}"`)
       : [],
   );
-}
-
-function goText(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
-  if (!isObject(value)) return value === null ? '<nil>' : String(value);
-  const names = Object.keys(value).sort();
-  return `map[${names.map((name) => `${name}:${goText(value[name] ?? null)}`).join(' ')}]`;
 }
 
 /** The body of an apply patch. It is YAML by its type; this server reads the part of YAML that is JSON. */

@@ -42,6 +42,8 @@ export interface Subject {
 /** A request that is answered with a `Status` of failure. Thrown by whoever finds out, written in one place. */
 export class ApiError extends Error {
   readonly body: StatusBody;
+  /** What there was to warn about before it failed. */
+  warnings: readonly string[] = [];
 
   constructor(
     code: number,

@@ -3,7 +3,7 @@
  * directives say the rest: `$patch`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`.
  * apimachinery: pkg/util/strategicpatch/patch.go.
  */
-import { isObject, type Json, type JsonObject, sameJson } from './json.ts';
+import { goText, isObject, type Json, type JsonObject, sameJson } from './json.ts';
 import type { Atom, PatchRule } from './schema/atoms.ts';
 import { memberType } from './schema/atoms.ts';
 import { ApiError, badRequest } from './status.ts';
@@ -19,16 +19,9 @@ export function strategicPatch(type: Atom, target: JsonObject, patch: JsonObject
 }
 
 const badDirective = (directive: Json, of: JsonObject): ApiError =>
-  failed(`unknown patch type: ${goMap(directive)} in map: ${goMap(of)}`);
+  failed(`unknown patch type: ${goText(directive)} in map: ${goText(of)}`);
 
 const failed = (why: string): ApiError => new ApiError(500, why);
-
-function goMap(value: Json | undefined): string {
-  if (Array.isArray(value)) return `[${value.map(goMap).join(' ')}]`;
-  if (!isObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
-  const names = Object.keys(value).sort();
-  return `map[${names.map((name) => `${name}:${goMap(value[name])}`).join(' ')}]`;
-}
 
 const notAList = (value: Json): ApiError => {
   const what = isObject(value) ? 'map[string]interface {}' : typeof value === 'boolean' ? 'bool' : typeof value;
@@ -132,7 +125,7 @@ function requireOrdered(items: readonly Json[], order: readonly Json[], mergeKey
     while (at < order.length && !sameItem(order[at] as Json, item, mergeKey)) at++;
     if (at === order.length) {
       throw failed(
-        `The order in patch list:\n${goMap(items)}\n doesn't match $setElementOrder list:\n${goMap(order)}\n`,
+        `The order in patch list:\n${goText(items)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
       );
     }
     at++;
@@ -162,7 +155,7 @@ function requireOneType(original: readonly Json[], patch: readonly Json[]): void
   const all = [...original, ...patch];
   if (all.some(isList)) throw failed('lists of lists are not supported');
   const kinds = new Set(all.map((item) => (isObject(item) ? 'object' : typeof item)));
-  if (kinds.size > 1) throw failed(`list element types are not identical: ${goMap([original, patch])}`);
+  if (kinds.size > 1) throw failed(`list element types are not identical: ${goText([original, patch])}`);
 }
 
 function mergeObjects(
@@ -173,7 +166,7 @@ function mergeObjects(
 ): readonly Json[] {
   const keyOf = (item: JsonObject): Json => {
     const key = item[mergeKey];
-    if (key === undefined) throw failed(`map: ${goMap(item)} does not contain declared merge key: ${mergeKey}`);
+    if (key === undefined) throw failed(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
     return key;
   };
   let left: readonly JsonObject[] = original;

@@ -21,7 +21,9 @@ import { patches } from './same-answers/patches.ts';
 import { randomExchanges } from './same-answers/random.ts';
 import { removals } from './same-answers/removals.ts';
 import { configMaps, widgets } from './same-answers/resources.ts';
-import { prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import { schemas } from './same-answers/schemas.ts';
+import { prepareEmbeddedServer, prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import { subresources } from './same-answers/subresources.ts';
 import { updates } from './same-answers/updates.ts';
 import { expired, watches } from './same-answers/watches.ts';
 
@@ -32,6 +34,8 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['updates', updates],
   ['apply', apply],
   ['patches', patches],
+  ['schemas', schemas],
+  ['subresources and discovery', subresources],
   ['deletions', deletions],
   ['lists', lists],
   ['watches', watches],
@@ -57,7 +61,7 @@ beforeAll(async () => {
   plane = await ControlPlane.start();
   const real = await prepareRealServer(await readKubeConfig(plane), [...namespaces.values()]);
   embedded = await ApiServer.start();
-  transports = { real, embedded: embedded.transport() };
+  transports = { real, embedded: await prepareEmbeddedServer(embedded.transport()) };
 });
 
 afterAll(async () => {

@@ -21,7 +21,7 @@ export interface Writer {
   apiVersion: string;
   /** '' for the object itself. */
   subresource: string;
-  now: string;
+  now: string | undefined;
   filter: Filter;
 }
 

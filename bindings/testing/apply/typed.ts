@@ -2,7 +2,7 @@
  * Typed values: which fields a value sets, what two values differ in, and a value without some fields. Everything is told in sets of
  * fields, so that it can be held against what managers own. structured-merge-diff: typed/tofieldset.go, compare.go, remove.go.
  */
-import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
+import { goText, isObject, type Json, type JsonObject, sameJson } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
 import { memberType } from '../schema/atoms.ts';
 import { elementOf, isList, shapeOf } from './elements.ts';
@@ -98,16 +98,6 @@ export function typeError(type: Atom, value: Json, path: Path = []): string | un
 
 const goType = (value: Json): string => (typeof value === 'boolean' ? 'bool' : typeof value);
 const goValue = (value: Json): string => (typeof value === 'string' ? JSON.stringify(value) : goText(value));
-
-/** As Go's %v prints it. */
-function goText(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
-  if (!isObject(value)) return value === null ? '<nil>' : String(value);
-  return `map[${Object.keys(value)
-    .sort()
-    .map((name) => `${name}:${goText(value[name] ?? null)}`)
-    .join(' ')}]`;
-}
 
 /** What differs between two values, each field in one set at most. */
 export interface Comparison {

@@ -206,6 +206,13 @@ export class Registry {
     return { code: 200, json: this.#replace(kind, this.store(path.resource), existing, next, options.dryRun) };
   }
 
+  /** Changes the object as the server itself does: no manager comes to own anything by it. */
+  modify(path: ResourcePath, dryRun: boolean, change: (object: JsonObject, now: string) => JsonObject): void {
+    const existing = this.get(path, 0);
+    const next = change(existing.object, this.#now());
+    if (!dryRun) this.store(path.resource).put(existing.key, next);
+  }
+
   delete(path: ResourcePath, options: DeleteOptions): Written {
     const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);

@@ -5,14 +5,17 @@
  * Of built-in kinds this server knows the habits that clients meet (status, generation, a Secret's stringData, initial
  * phases); it neither fills in defaults nor validates `spec`.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
+import { goText, isObject, type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { structured } from '../schema/defaults.ts';
+import type { Schema } from '../schema/structural.ts';
+import { validateObject } from '../schema/validate.ts';
 import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
 import { EMPTY } from './empty.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
 import { configKey } from './names.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
+import { namesOf } from './paths.ts';
 import { metadataOf } from './store.ts';
 
 /** The subject of errors that speak of a resource: `configmaps "a" not found`. */
@@ -77,7 +80,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
   refuse(ofKind(kind, set.name), [
     ...validateName(kind, set.name),
     ...validateMetadata(kind, metadata),
-    ...validateKind(kind, made),
+    ...validateKind(kind, made, undefined),
   ]);
   return made;
 }
@@ -93,7 +96,7 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
   const made = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
   const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
   // The real server runs its metadata checks twice in an update, for the kind and for all kinds, and lists causes twice.
-  refuse(ofKind(kind, stringAt(was, 'name')), [...errors, ...errors, ...validateKind(kind, made)]);
+  refuse(ofKind(kind, stringAt(was, 'name')), [...errors, ...errors, ...validateKind(kind, made, old)]);
   return made;
 }
 
@@ -104,11 +107,13 @@ export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject)
   const { managedFields } = metadataOf(object);
   const metadata = kind.builtIn ? statusMetadata(kind, metadataOf(object), was) : compact({ ...was, managedFields });
   const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
-  refuse(ofKind(kind, stringAt(was, 'name')), kind.builtIn ? [...errors, ...errors] : []);
-  return assemble(kind, metadata, {
+  const made = assemble(kind, metadata, {
     ...without(old, 'status'),
     ...(status === undefined || status === null ? {} : { status }),
   });
+  const found = kind.builtIn ? [...errors, ...errors] : validateStatus(kind, made, old);
+  refuse(ofKind(kind, stringAt(was, 'name')), found);
+  return made;
 }
 
 function statusMetadata(kind: Kind, given: JsonObject, was: JsonObject): JsonObject {
@@ -219,11 +224,52 @@ export function prepare(kind: Kind, object: JsonObject): JsonObject {
 const isBase64 = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);
 
-function validateKind(kind: Kind, object: JsonObject): FieldError[] {
-  if (!kind.builtIn || kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
+function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): FieldError[] {
+  if (!kind.builtIn) return kind.schema === undefined ? [] : validateCustom(kind, kind.schema, object, old);
+  if (kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
   return ['data', 'binaryData'].flatMap((member) => {
     const data = object[member];
     const keys = isObject(data) ? Object.keys(data) : [];
     return keys.flatMap((key) => configKey(key).map((why) => fieldInvalid(`${member}[${key}]`, key, why)));
   });
+}
+
+function validateCustom(kind: Kind, schema: Schema, object: JsonObject, old: JsonObject | undefined): FieldError[] {
+  return [...validateObject(schema, object, old), ...scaleErrors(kind, object, 'specReplicas')];
+}
+
+/** Of a write to `/status`: the real server looks at the status as if it were the object. */
+function validateStatus(kind: Kind, object: JsonObject, old: JsonObject): FieldError[] {
+  if (kind.schema === undefined) return [];
+  const errors = validateObject(kind.schema, object, old).map((error) => ({
+    ...error,
+    message: error.message.replace(': status.', ': '),
+  }));
+  return [...errors, ...scaleErrors(kind, object, 'statusReplicas')];
+}
+
+/** Where a kind has a scale, its replicas must be a number that is not negative. */
+function scaleErrors(kind: Kind, object: JsonObject, which: 'specReplicas' | 'statusReplicas'): FieldError[] {
+  if (kind.scale === undefined) return [];
+  const path = kind.scale[which];
+  const field = which === 'specReplicas' ? '.spec.replicas' : '.status.replicas';
+  const inaccessible = (value: Json, wanted: string): FieldError[] => {
+    const why = `${path} accessor error: ${goText(value)} is of the type ${goType(value)}, expected ${wanted}`;
+    return [fieldInvalid(field, 0, why)];
+  };
+  let value: Json | undefined = object;
+  for (const name of namesOf(path)) {
+    if (value === undefined || value === null) return [];
+    if (!isObject(value)) return inaccessible(value, 'map[string]interface{}');
+    value = value[name];
+  }
+  if (value === undefined || value === null) return [];
+  if (typeof value !== 'number' || !Number.isInteger(value)) return inaccessible(value, 'int64');
+  return value < 0 ? [fieldInvalid(field, value, 'should be a non-negative integer')] : [];
+}
+
+function goType(value: Json): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (isObject(value)) return 'map[string]interface {}';
+  return typeof value === 'number' ? 'float64' : typeof value === 'boolean' ? 'bool' : typeof value;
 }

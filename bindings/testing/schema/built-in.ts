@@ -85,7 +85,7 @@ function fieldOf(text: string): Field {
     },
     code,
     ...(required === undefined ? {} : { required: true as const }),
-    ...(fallback === undefined ? {} : { fallback }),
+    ...(fallback === undefined ? {} : { fallback: SCALARS[code] === 'numeric' ? Number(fallback) : fallback }),
     ...(patch === undefined ? {} : { patch }),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What a custom object is made into by its schema: members that it does not know go (pruning), those that have a default and are not
- * there get it, and null where a default is and null is not allowed counts as not there.
+ * there get it, and null where it is not allowed counts as not there.
  * apiextensions-apiserver: pkg/apiserver/schema/pruning, defaulting.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
@@ -21,6 +21,8 @@ export function prune(schema: Schema, value: Json, isRoot: boolean, unknown?: (p
     return value.map((item: Json, at) => prune(items, item, false, unknown, `${path}[${at}]`));
   }
   if (!isObject(value)) return value;
+  // Not what was meant: validation says so. The real server tells of its members where the items would have some.
+  if (schema.type === 'array' && schemaAt(schema, 'items')?.type !== 'object') return value;
   const properties = schemaAt(schema, 'properties');
   const rest = additional(schema);
   const isResource = isRoot || isEmbedded(schema);
@@ -52,13 +54,16 @@ export function withDefaults(schema: Schema, value: Json): Json {
     const had = members.get(name);
     const absent = had === undefined || (had === null && property.nullable !== true && property.default !== undefined);
     if (absent && property.default !== undefined) members.set(name, withDefaults(property, property.default));
+    else if (had === null && property.nullable !== true) members.delete(name);
     else if (had !== undefined) members.set(name, withDefaults(property, had));
   }
   const rest = additional(schema);
   if (isObject(rest)) {
     const named = new Set(properties.map(([name]) => name));
     for (const [name, member] of members) {
-      if (!named.has(name) && member !== undefined) members.set(name, defaultItem(rest, member));
+      if (named.has(name) || member === undefined) continue;
+      if (member === null && rest.nullable !== true && rest.default === undefined) members.delete(name);
+      else members.set(name, defaultItem(rest, member));
     }
   }
   return Object.fromEntries(members);

@@ -146,7 +146,6 @@ export const apply: Exchange[] = [
       await things.apply('a', 'two', { template: { spec: { containers: [container('b', { env: [] })] } } });
       await things.apply('a', 'one', { template: template([container('c'), container('a', { env: env('y') })]) });
       await things.apply('a', 'two', side({ ports: [{ containerPort: 80 }, { containerPort: 80 }] }));
-      await things.apply('a', 'two', side({ env: [{ value: 'nameless' }] }));
     },
   },
   {
