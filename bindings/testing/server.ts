@@ -158,6 +158,7 @@ export class ApiServer {
         return inner.request(request);
       },
       close: async () => inner.close?.(),
+      host: () => new URL(this.url).host,
     };
   }
 
