@@ -40,6 +40,9 @@ export const systemClock: Clock = {
   },
 };
 
+/** The time of day in milliseconds since 1970, for what others read. It may jump either way: nothing here is measured by it. */
+export const systemWallNow = (): number => Date.now();
+
 interface FakeTimer {
   at: number;
   order: number; // of two timers due at one moment the one that was set first runs first

@@ -27,7 +27,12 @@ export type ErrorCode =
   | 'TRANSFORM' // a user's transform failed; the object was kept as it came
   | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
+  | 'SOURCE_FAILED' // a source of a controller could not start or sync: see the cause
+  | 'NOT_CACHED' // a read from a cache that has no informer for the resource, and may not make one
   | 'TIMEOUT' // a bounded call took too long
+  | 'LEASE_EXPIRED' // this process believes to lead, but has not renewed its lease for too long
+  | 'LISTEN' // a server cannot listen on its address
+  | 'LEASE_LOST' // this process led, and does so no more
   | 'ABORTED' // the caller's signal fired
   | 'ALREADY_OWNED' // an object has a controller already: see AlreadyOwnedError
   | 'INVALID_OWNER' // an owner that an object may not have, by their namespaces

@@ -1,6 +1,59 @@
 /** `capstan/client`: typed reads and writes of Kubernetes objects. */
 
+export { type ClientOptions, newClient } from './client.ts';
 export {
+  type CreateOrUpdateOptions,
+  createOrPatch,
+  createOrUpdate,
+  type Mutate,
+  type Operation,
+  type OperationResult,
+} from './create-or-update.ts';
+export {
+  Discovery,
+  discover,
+  type GroupKind,
+  type GroupVersionKind,
+  groupVersionKindFor,
+  isObjectNamespaced,
+} from './discovery.ts';
+export { type Interceptors, withInterceptors } from './interceptor.ts';
+export { type ListAllOptions, listAll, listPages } from './list-all.ts';
+export { type MergeFromOptions, mergeFrom, type PatchBase, rawPatch } from './merge-from.ts';
+export { type RateLimitOptions, RequestRateLimiter, rateLimitedTransport } from './rate-limit.ts';
+export { instrumentTransport, RestClientMetrics } from './rest-metrics.ts';
+export {
+  defaultBackoff,
+  defaultRetry,
+  type RetryBackoff,
+  type RetryOptions,
+  retryOnConflict,
+  retryOnError,
+} from './retry.ts';
+export {
+  hasStatusCause,
+  ignoreAlreadyExists,
+  ignoreNotFound,
+  isAlreadyExists,
+  isBadRequest,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInternalError,
+  isInvalid,
+  isMethodNotSupported,
+  isNotAcceptable,
+  isNotFound,
+  isRequestEntityTooLarge,
+  isResourceExpired,
+  isServerTimeout,
+  isServiceUnavailable,
+  isTimeout,
+  isTooManyRequests,
+  isUnauthorized,
+  isUnsupportedMediaType,
+  suggestsClientDelay,
+} from './status-errors.ts';
   type Condition,
   type ConditionLike,
   findStatusCondition,
@@ -12,7 +65,6 @@ export {
   type SetConditionOptions,
   setStatusCondition,
 } from './conditions.ts';
-export {
   type CustomObject,
   type CustomObjectInput,
   type CustomResource,
@@ -20,7 +72,6 @@ export {
   combineVersions,
   defineCustomResource,
 } from './crd/define.ts';
-export {
   type CRDConversion,
   type CRDVersion,
   type CustomResourceDefinition,
@@ -29,7 +80,6 @@ export {
   type ScaleSubresource,
 } from './crd/definition.ts';
 export { CRDError, type InstallCRDsOptions, installCRDs, uninstallCRDs } from './crd/install.ts';
-export {
   type InferInput,
   type InferOutput,
   type JsonSchema,
@@ -40,7 +90,6 @@ export {
 } from './crd/standard-schema.ts';
 export { SchemaError, type StructuralSchema, type ValidationRule } from './crd/structural-schema.ts';
 export { InvalidObjectError, type Issue, type ValidationResult } from './crd/validation.ts';
-export {
   type EventDetails,
   type EventSeries,
   type EventType,
@@ -49,14 +98,12 @@ export {
   type ObjectReference,
   objectReference,
 } from './events/event.ts';
-export {
   type EventCounts,
   EventRecorder,
   type EventRecorderOptions,
   type EventSink,
   newEventRecorder,
 } from './events/recorder.ts';
-export {
   addFinalizer,
   containsFinalizer,
   FinalizeError,
@@ -70,7 +117,6 @@ export {
   removeFinalizer,
 } from './finalizers.ts';
 export type { ObjectMeta, OwnerReference } from './metadata.ts';
-export {
   AlreadyOwnedError,
   getControllerOf,
   hasControllerReference,
@@ -95,7 +141,11 @@ export type {
   Patch,
   Reader,
   ReadOptions,
+  SubResourceApplyOptions,
   SubResourceClient,
+  SubResourceWriteOptions,
   WriteOptions,
   Writer,
 } from './types.ts';
+export type { Warning } from './warnings.ts';
+export { newDryRunClient, newNamespacedClient, withFieldOwner, withFieldValidation } from './wrappers.ts';
