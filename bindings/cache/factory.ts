@@ -5,8 +5,10 @@
  * Invariant: two calls that name the same objects (resource, namespace, selectors, metadata only or whole) get the same
  * informer, so that these are listed, watched and stored once.
  */
+import { systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { isUnserved } from './discovery.ts';
 import { SharedIndexInformer } from './informer.ts';
 import type { SharedIndexInformerOptions } from './informer-options.ts';
 import type { KubeObject } from './keys.ts';
@@ -14,6 +16,7 @@ import { requireBytesFree, requireCacheLimits } from './limits.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
 import type { IndexSpec, Resource } from './resource.ts';
+import { StatusError } from './status-error.ts';
 import type { Transport } from './transport.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
@@ -122,6 +125,35 @@ export class SharedInformerFactory {
     return entry.informer as unknown as SharedIndexInformer<T, I>;
   }
 
+  /** What an informer is called in messages and reports, such as `deployments.apps/v1 in demo`; whether there is one or not. */
+  nameOf<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): string {
+    return this.#describe(resource, selection).name;
+  }
+
+  /**
+   * Whether the server has a resource, as far as it can be told: false where its discovery lacks it and a list of it is refused with 404.
+   * Whatever else happens, the server's failures included, gives true, as an informer will find out by itself. Costs one request as a
+   * rule, and none where the informer has synced.
+   *
+   * @throws CapstanError INVALID_ARGUMENT
+   */
+  async isServed<T extends object>(
+    resource: Resource<T, never>,
+    options: { selection?: InformerSelection; signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    const { selection = {}, signal = new AbortController().signal } = options;
+    if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced()) return true;
+    const caller = { clock: this.#options.clock ?? systemClock, signal };
+    if (!(await isUnserved(this.#transport, resource, caller))) return true;
+    try {
+      // A server that learns of a custom resource by its first use has no discovery of it before.
+      await this.#listWatch(resource, selection).list({ resourceVersion: '', limit: 1, continue: '' }, caller);
+      return true;
+    } catch (error) {
+      return !(error instanceof StatusError && error.status === 404);
+    }
+  }
+
   /** Whether there is an informer of the resource already. */
   has(resource: Resource<never, string>, selection: InformerSelection = {}): boolean {
     return this.#entries.has(this.#describe(resource, selection).key);
@@ -219,18 +251,21 @@ export class SharedInformerFactory {
       name,
       ...options
     } = this.#options;
-    const listWatch = new ListWatch(this.#transport, resource, {
-      ...selection,
-      namespace: this.#namespaceOf(resource, selection),
-      tweak: tweakListOptions,
-      idleTimeout,
-    });
-    return new SharedIndexInformer(listWatch, {
+    return new SharedIndexInformer(this.#listWatch(resource, selection), {
       ...options,
       resyncPeriod: customResync?.get(resource as Resource<never, string>) ?? options.resyncPeriod,
       transform: transform && ((object: T) => transform(object) as T),
       name: name && `${name}${restricted}`,
     });
+  }
+
+  #listWatch<T extends object, I extends string>(
+    resource: Resource<T, I>,
+    selection: InformerSelection,
+  ): ListWatch<T, I> {
+    const { tweakListOptions: tweak, idleTimeout } = this.#options;
+    const namespace = this.#namespaceOf(resource, selection);
+    return new ListWatch(this.#transport, resource, { ...selection, namespace, tweak, idleTimeout });
   }
 
   #namespaceOf(resource: { namespaced: boolean }, selection: InformerSelection): string {

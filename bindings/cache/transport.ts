@@ -14,6 +14,11 @@ export interface TransportRequest {
   body?: string | Uint8Array;
   /** Ends the exchange at any moment, also while the body is read: both then fail with kind 'aborted'. */
   signal?: AbortSignal;
+  /**
+   * The reader is done with each chunk of the body when it asks for the next one, so that the transport may take its memory back. What is
+   * kept beyond that has to be copied. Default false.
+   */
+  transient?: boolean;
 }
 
 /** An answer whose status line has arrived. The body is read once; leaving the iteration early frees the connection. */

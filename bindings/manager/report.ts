@@ -60,6 +60,8 @@ export interface ObjectReport {
   readonly name: string;
   /** The key of the informer that has it. */
   readonly informer: string;
+  /** Where it is known: not of objects that were found by a part of their name. */
+  readonly resourceVersion?: string;
 }
 
 /** What {@link findObjects} needs of an informer. */
@@ -78,8 +80,11 @@ export function findObjects(
   limit: number,
 ): ObjectReport[] {
   const searched = [...informers];
-  const exact = searched.filter(([, informer]) => informer.getIndexer().getByKey(text) !== undefined);
-  if (exact.length > 0) return exact.map(([key]) => reportOf(text, key));
+  const exact = searched.flatMap(([key, informer]) => {
+    const object = informer.getIndexer().getByKey(text);
+    return object === undefined ? [] : [{ ...reportOf(text, key), resourceVersion: versionOf(object) }];
+  });
+  if (exact.length > 0) return exact;
   const found: ObjectReport[] = [];
   for (const [key, informer] of searched) {
     for (const each of informer.getIndexer().listKeys()) {
@@ -93,4 +98,9 @@ export function findObjects(
 function reportOf(key: string, informer: string): ObjectReport {
   const slash = key.indexOf('/');
   return { namespace: key.slice(0, Math.max(slash, 0)), name: key.slice(slash + 1), informer };
+}
+
+function versionOf(object: unknown): string | undefined {
+  const version = (object as { metadata?: { resourceVersion?: unknown } }).metadata?.resourceVersion;
+  return typeof version === 'string' ? version : undefined;
 }

@@ -76,7 +76,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(page, '.verdict h3')).toBe('failing in website');
     expect(await text(page, '.verdict .said')).toBe('It waits 42 s more, after 7 failures.');
     expect(await text(page, '.verdict .error')).toContain('409 Conflict: the object has been modified');
-    expect(await text(page, '.verdict .why')).toMatch(/^Asked for by ?retry 8 after an error, 21 s ago/);
+    expect(await text(page, '.verdict .why')).toMatch(
+      /^Asked for by ?update of Deployment shop, 1 min 30 s ago ?retry 8 after an error, 21 s ago$/,
+    );
     expect(await page.evaluate(`[...document.querySelectorAll('#view .key')].map((each) => each.textContent)`)).toEqual(
       ['demo/shop', 'demo/shop'],
     );
@@ -106,6 +108,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(known, '.verdict.idle .said')).toMatch(
       /^It is in the cache of “for Website”, but no event has asked for it/,
     );
+    expect(await text(known, '#answer')).toContain('Cached as: websites.demo.capstan.dev/v1.');
     expect(await text(known, '#informers')).toContain('websites.demo.capstan.dev/v1 · has it');
     const nothing = await open('xyz');
     expect(await text(nothing, '#answer')).toMatch(/^Nothing that is known here contains “xyz”/);
@@ -185,10 +188,16 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.until(`${STATE} === 'paused'`);
     expect(await page.evaluate('tick()')).toBe(false);
     expect([await text(page, '#pause'), await text(page, '#status')]).toEqual(['Resume', 'Paused']);
+    // A question is answered all the same, once.
+    await page.press('/');
+    await type(page, 'demo/shop');
+    expect(await page.evaluate('tick()')).toBe(true);
+    await page.until(`document.querySelector('.verdict') && ${STATE} === 'paused'`);
+    expect(await page.evaluate('tick()')).toBe(false);
     show({ name: 'renamed' });
     await page.click('#pause');
     expect(await page.evaluate('tick()')).toBe(true);
-    await page.until(`document.querySelector('#view h2').textContent.includes('renamed')`);
+    await page.until(`document.querySelector('#controller-renamed')`);
     expect(await text(page, '#status')).toBe('Live');
   });
 
@@ -207,6 +216,24 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     const refused = page.complaints.splice(0);
     expect(refused.length).toBe(1);
     expect(refused[0]).toContain('500');
+  });
+
+  it('says once why the same request fails again and again', async () => {
+    const error = { name: 'Error', message: 'no luck', agoMs: 5 };
+    const run = (attempt: number, more = {}) =>
+      runOf('shop', { outcome: 'error', attempt, agoMs: 100 - attempt, error, ...more });
+    show({
+      keys: [],
+      recent: [run(4), run(3), run(2, { error: { ...error, message: 'another' } }), run(1, { name: 'docs' })],
+    });
+    const page = await open();
+    const rows =
+      '[...document.querySelectorAll(\'table[aria-label="Recent runs"] .error\')].map((each) => each.textContent)';
+    expect(await page.evaluate(rows)).toEqual([
+      'Error, 5 ms ago no luck',
+      'Error, 5 ms ago another',
+      'Error, 5 ms ago no luck',
+    ]);
   });
 
   it('asks for more keys when there are more', async () => {

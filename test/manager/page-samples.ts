@@ -104,8 +104,8 @@ export function controllerOf(more: Partial<ControllerReport> = {}): ControllerRe
           agoMs: 21_400,
         },
         causes: [
-          causeOf('retry', 21_400, { source: 'website', attempt: 8 }),
           causeOf('update', 90_000, { object: deployment('shop'), source: 'owns Deployment' }),
+          causeOf('retry', 21_400, { source: 'website', attempt: 8 }),
         ],
       }),
       keyOf('blog'),

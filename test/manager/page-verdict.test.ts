@@ -90,10 +90,35 @@ describe('an object', () => {
     expect(verdict({ recent }).state).toBe('done');
   });
 
+  it('has changed since without asking for a run', () => {
+    const object = { kind: 'Website', ...request, resourceVersion: '41' };
+    const recent = [runOf('shop', { causes: [causeOf('retry', 5), causeOf('update', 9, { object })] })];
+    const seen = (resourceVersion: string, filtered = 3) =>
+      verdict({ recent, sources: [source({ events: { handled: 1, filtered, failed: 0 } })] }, {}, [
+        { ...request, informer: WEBSITES, resourceVersion },
+      ]).notes;
+    expect(seen('44')).toEqual([
+      'It has changed since, from version 41 to 44: the predicates of “for Website” filtered that.',
+    ]);
+    expect(seen('41')).toEqual([]);
+    expect(seen('44', 0)).toEqual([]); // it is on its way to the handler
+  });
+
   it('failed for good', () => {
-    expect(verdict({ recent: [runOf('shop', { outcome: 'terminal', error })] })).toMatchObject({
+    expect(
+      verdict({ recent: [runOf('shop', { outcome: 'terminal', error: { ...error, agoMs: 12_000 } })] }),
+    ).toMatchObject({
       state: 'failing',
       text: 'It failed 12 s ago with a terminal error, and is not tried again until an event asks for it.',
+      error: { message: 'no luck' },
+    });
+  });
+
+  it('was given up, even where its run is long forgotten and another leads', () => {
+    const key = keyOf('shop', { state: 'failed', lastError: error, causes: [] });
+    expect(verdict({ keys: [key], state: 'waiting for leadership' }, { leader: other })).toMatchObject({
+      state: 'failing',
+      text: 'It failed 3.0 s ago with a terminal error, and is not tried again until an event asks for it.',
       error,
     });
   });

@@ -207,6 +207,7 @@ describe('the state', () => {
       keyOf('soon', { state: 'waiting', waitingMs: 10 }),
       keyOf('ready'),
       keyOf('failing', { state: 'waiting', waitingMs: 99_000, failures: 2 }),
+      keyOf('given-up', { state: 'failed' }),
       keyOf('running', { state: 'processing' }),
     ];
     const server = await serve({ state: () => reportOf({ controllers: [controllerOf({ keys, recent: [] })] }) });
@@ -214,8 +215,8 @@ describe('the state', () => {
       const [controller] = (await stateOf(server, `?limit=${limit}`)).controllers;
       return [controller?.keys.map((key) => key.name), controller?.more];
     };
-    expect(await names(50)).toEqual([['running', 'failing', 'ready', 'soon', 'later'], false]);
-    expect(await names(2)).toEqual([['running', 'failing'], true]);
+    expect(await names(50)).toEqual([['running', 'given-up', 'failing', 'ready', 'soon', 'later'], false]);
+    expect(await names(2)).toEqual([['running', 'given-up'], true]);
   });
 
   it('has the verdict for the one object that the filter names, and only its keys and runs', async () => {
@@ -262,7 +263,7 @@ describe('the state', () => {
   });
 
   it('finds objects in the caches', async () => {
-    const indexer = new Indexer<{ metadata: { name: string; namespace?: string } }>();
+    const indexer = new Indexer<{ metadata: { name: string; namespace?: string; resourceVersion?: string } }>();
     for (const name of ['landing', 'lan', 'other']) indexer.add({ metadata: { name, namespace: 'demo' } });
     const key = 'websites.demo.capstan.dev/v1';
     const informers = new Map([[key, { getIndexer: () => indexer }]]);
@@ -279,6 +280,29 @@ describe('the state', () => {
     expect(one.cachedIn).toEqual([key]);
     expect(one.verdicts[0]?.text).toMatch(/^It is in the cache of “for Website”/);
     expect(findObjects(informers, 'demo/', 2)).toHaveLength(2);
+    indexer.update({ metadata: { name: 'lan', namespace: 'demo', resourceVersion: '7' } });
+    expect(findObjects(informers, 'demo/lan', 2)).toMatchObject([{ informer: key, resourceVersion: '7' }]);
+  });
+
+  it('reads all keys of the caches for a text that names no object, but not each second', async () => {
+    const searched: string[] = [];
+    let now = 0;
+    const server = await serve({
+      find: (text) => {
+        searched.push(text);
+        return text === 'demo/there' ? [{ namespace: 'demo', name: 'there', informer: 'a' }] : [];
+      },
+      state: () => reportOf({ now }),
+    });
+    for (now = 0; now < 12_000; now += 1000) {
+      for (const text of ['demo/gone', 'demo/there']) await stateOf(server, `?filter=${text}`);
+    }
+    expect(searched.filter((text) => text === 'demo/gone')).toHaveLength(3);
+    expect(searched.filter((text) => text === 'demo/there')).toHaveLength(12);
+    // Texts that were asked for long ago are forgotten.
+    for (let i = 0; i < 9; i++) await stateOf(server, `?filter=other-${i}`);
+    await stateOf(server, '?filter=demo/gone');
+    expect(searched.filter((text) => text === 'demo/gone')).toHaveLength(4);
   });
 
   it('keeps hostile names as words', async () => {

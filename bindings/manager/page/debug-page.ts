@@ -11,6 +11,7 @@ import { livePage, livePagePolicy } from '../../generated/live-page.ts';
 import type { ManagerReport, ObjectReport } from '../report.ts';
 import { type Access, refusal } from './access.ts';
 import { redact } from './redact.ts';
+import { rememberMisses } from './search.ts';
 import { ASKED, nameAndMessage, stateOf, toJson } from './state.ts';
 
 export interface LivePageOptions {
@@ -76,7 +77,12 @@ export function debugPage(options: LivePageOptions): LivePageHandler {
   };
 }
 
-function checked(options: LivePageOptions): Pick<LivePageOptions, 'state' | 'find'> & { access: Access } {
+interface Settings extends Pick<LivePageOptions, 'state'> {
+  readonly find: ReturnType<typeof rememberMisses> | undefined;
+  readonly access: Access;
+}
+
+function checked(options: LivePageOptions): Settings {
   requireObject('options', options);
   const { allowRemote = false, hosts = [] } = options;
   requireFunction('options.state', options.state);
@@ -86,7 +92,7 @@ function checked(options: LivePageOptions): Pick<LivePageOptions, 'state' | 'fin
     throw invalid('options.hosts', 'an array of host names', hosts);
   return {
     state: (query) => options.state(query),
-    find: options.find && ((wanted, limit) => options.find?.(wanted, limit) ?? []),
+    find: options.find && rememberMisses((wanted, limit) => options.find?.(wanted, limit) ?? []),
     access: { allowRemote, hosts: new Set(hosts.map((host: string) => host.toLowerCase())) },
   };
 }
@@ -95,7 +101,7 @@ function answerState(
   response: ServerResponse,
   query: URLSearchParams,
   state: LivePageOptions['state'],
-  find: LivePageOptions['find'],
+  find: ReturnType<typeof rememberMisses> | undefined,
 ): boolean {
   const filter = (query.get('filter') ?? '').trim();
   const limit = query.get('limit') ?? String(LIMIT);
@@ -108,7 +114,7 @@ function answerState(
   let body: string;
   try {
     const report = state({ filter, limit: ASKED });
-    const found = filter === '' ? undefined : find?.(filter, LIMIT);
+    const found = filter === '' ? undefined : find?.(filter, LIMIT, report.now);
     body = toJson(stateOf(report, { filter, limit: Number(limit) }, found));
   } catch (error) {
     const { name, message } = nameAndMessage(error);

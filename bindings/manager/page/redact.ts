@@ -14,18 +14,27 @@ const GONE = '‹redacted›';
 
 /** A word that says that a secret follows it, alone or as the end of a longer one (`client_secret`, `DB_PASSWORD`). */
 const SECRET_WORD =
-  'authorization|cookie|credentials?|passw(?:or)?d|passphrase|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|signature';
+  'credentials?|passw(?:or)?d|passphrase|pwd|token|api[-_]?key|access[-_]?key|private[-_]?key|signature';
 
 const RULES: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z0-9 ]{1,64}-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]{1,64}-----)?/g, GONE],
   // user:password@host; the user's name stays
   [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,512}@/gi, `$1:${GONE}@`],
+  // to the end of the line or of the quoted text: schemes and cookies are many
+  [/\b((?:proxy-)?authorization|(?:set-)?cookie)(["'`]?\s{0,4}[:=]\s{0,4}["'`]?)[^\n"'`]{1,16384}/gi, `$1$2${GONE}`],
   [/\b(bearer|basic|negotiate)(\s+)[\w.~+/=-]{6,}/gi, `$1$2${GONE}`],
   [/\beyJ[\w-]{6,}(?:\.[\w-]*)*/g, GONE], // a JSON Web Token
+  // tokens that show whose they are by how they begin
+  [/\b(?:(?:gh[opsu]|github_pat|npm|hf)_|(?:glpat|xox[abeprs]|sk)-)[\w-]{12,}/g, GONE],
+  // password "…"; not secret "…", which is the name of one
+  [
+    new RegExp(`((?:${SECRET_WORD})\\s{1,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?)`, 'gi'),
+    `$1${GONE}`,
+  ],
   // "password": "…", token=…, DB_PASSWORD: …; a value in quotes to its end, else to the next blank, comma or bracket
   [
     new RegExp(
-      `((?:${SECRET_WORD})["'\`]?\\]?\\s{0,4}[:=]\\s{0,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?|(?!‹)[^\\s,;&)}\\]]+)`,
+      `((?:${SECRET_WORD}|secret)["'\`]?\\]?\\s{0,4}[:=]\\s{0,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?|(?!‹)[^\\s,;&)}\\]]+)`,
       'gi',
     ),
     `$1${GONE}`,
@@ -43,7 +52,12 @@ const LONG = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
 /** Padded base64 of any length: `cGFzcw==`. */
 const PADDED = /(?<![\w+/=-])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)(?![\w=])/g;
 
-const looksRandom = (text: string): boolean => /[A-Z]/.test(text) && /[a-z]/.test(text) && /\d/.test(text);
+/** What no digest (`sha256:…`) is. */
+const HEX = /(?<!\bsha\d{1,3}[:-])\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{32,}\b/g;
+
+/** A path is made of parts that are words, base64 with slashes in it is not. */
+const looksRandom = (run: string): boolean =>
+  run.split('/').some((part) => part.length >= 8 && /\d/.test(part) && /[A-Z]/.test(part) && /[a-z]|.{16}/.test(part));
 
 /**
  * A text that may be shown, of at most some 2000 characters.
@@ -59,7 +73,10 @@ export function redact(text: string, strict = false): string {
     );
     out = out.replace(VALUE, `$1${GONE}`);
   }
-  out = out.replace(PADDED, GONE).replace(LONG, (run) => (looksRandom(run) ? GONE : run));
+  out = out
+    .replace(PADDED, GONE)
+    .replace(HEX, GONE)
+    .replace(LONG, (run) => (looksRandom(run) ? GONE : run));
   const left = text.length - READ;
   if (out.length > SHOWN) return `${out.slice(0, SHOWN).replace(/[\ud800-\udbff]$/, '')}… (${text.length} characters)`;
   return left > 0 ? `${out}… (${text.length} characters)` : out;

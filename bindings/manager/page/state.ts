@@ -118,7 +118,7 @@ function cut(controller: ControllerReport, filter: string, limit: number): Contr
 
 function rank({ state, failures }: KeyReport): number {
   if (state === 'processing') return 0;
-  if (failures > 0) return 1;
+  if (failures > 0 || state === 'failed') return 1;
   return state === 'ready' ? 2 : 3;
 }
 

@@ -54,6 +54,7 @@ function verdictOf(request: Request, controller: ControllerReport, report: Manag
   const run = controller.recent.find((each) => isFor(request, each));
   const last = run === undefined ? [] : [`Its last run here ended ${span(run.agoMs)} ago: ${outcomeText(run)}.`];
   if (key?.state === 'processing') return processing(key, controller, report);
+  if (key?.state === 'failed') return givenUp(key.lastError, run?.causes ?? key.causes);
   const blocked = blockedText(controller, report);
   if (blocked !== undefined) {
     const queued = key === undefined ? [] : ['It is in the queue, and comes when that ends.'];
@@ -63,7 +64,7 @@ function verdictOf(request: Request, controller: ControllerReport, report: Manag
   if (key?.state === 'ready') return ready(key, controller);
   if (key !== undefined) return waiting(key);
   const behind = cacheNotes(controller, report);
-  if (run !== undefined) return { ...ended(run), notes: [...behind] };
+  if (run !== undefined) return { ...ended(run), notes: [...filteredNotes(run, controller, found), ...behind] };
   return { ...unasked(controller, report, found), notes: behind };
 }
 
@@ -104,6 +105,12 @@ function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
   return `it asked to run again${requeueAfterMs === undefined ? '' : ` after ${span(requeueAfterMs)}`}`;
 }
 
+function givenUp(error: ErrorReport | undefined, causes: readonly Cause[]): Said {
+  const when = error === undefined ? '' : ` ${span(error.agoMs)} ago`;
+  const text = `It failed${when} with a terminal error, and is not tried again until an event asks for it.`;
+  return { state: 'failing', text, error, causes };
+}
+
 /** It ran, and is not in the queue. */
 function ended(run: RunReport): Said {
   const { agoMs, tookMs, causes, error } = run;
@@ -112,10 +119,7 @@ function ended(run: RunReport): Said {
     const text = `It was reconciled successfully ${span(agoMs)} ago, in ${span(tookMs)}${why}. Nothing has asked for it since.`;
     return { state: 'done', text, causes };
   }
-  if (run.outcome === 'terminal') {
-    const text = `It failed ${span(agoMs)} ago with a terminal error, and is not tried again until an event asks for it.`;
-    return { state: 'failing', text, error, causes };
-  }
+  if (run.outcome === 'terminal') return givenUp(error, causes);
   const text = `Its last run ended ${span(agoMs)} ago: ${outcomeText(run)}. It is no longer in the queue.`;
   return { state: run.outcome === 'error' ? 'failing' : 'done', text, error, causes };
 }
@@ -190,10 +194,27 @@ function freshnessNotes(name: string, status: InformerReport): string[] {
   return [`The cache of “${name}” may be behind: ${since} (${status.lastFailure.class}).`];
 }
 
+/** The version that is cached is not the one that asked for the last run: what changed in between was not let through. */
+function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Found): string[] {
+  const own = ownSource(sources);
+  const asked = run.causes.findLast(
+    ({ source, object }) => source === own?.name && object !== undefined && isFor(run, object),
+  );
+  const cached = found?.find((object) => object.informer === own?.informer)?.resourceVersion;
+  const version = asked?.object?.resourceVersion;
+  if (own === undefined || version === undefined || cached === undefined || version === cached) return [];
+  if (own.events.filtered === 0) return [];
+  return [`It has changed since, from version ${version} to ${cached}: the predicates of “${own.name}” filtered that.`];
+}
+
+/** The one of the objects that the controller reconciles. */
+const ownSource = (sources: ControllerReport['sources']): ControllerReport['sources'][number] | undefined =>
+  sources.find((source) => source.name.startsWith('for ')) ?? sources[0];
+
 /** Neither in the queue nor among the recent runs. */
 function unasked(controller: ControllerReport, report: ManagerReport, found: Found): Said {
   const { sources, totals, recent } = controller;
-  const own = sources.find((source) => source.name.startsWith('for ')) ?? sources[0];
+  const own = ownSource(sources);
   if (own === undefined) return { state: 'idle', text: 'No event has asked for it: this controller has no sources.' };
   const late = sources.find((source) => !source.synced);
   if (late !== undefined) {

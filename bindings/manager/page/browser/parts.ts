@@ -91,7 +91,6 @@ export interface Row {
   readonly cells: readonly Child[];
   /** Below, over the whole width. */
   readonly below?: Child;
-  readonly failing?: boolean;
 }
 
 /** Roles are written out: on narrow screens rows are laid out as blocks, and would lose them. */
@@ -113,11 +112,11 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
     h(
       'tbody',
       { role: 'rowgroup' },
-      rows.flatMap(({ key, cells, below, failing = false }) =>
+      rows.flatMap(({ key, cells, below }) =>
         [
           h(
             'tr',
-            { role: 'row', key, class: `${failing ? 'failing' : ''}${below ? ' opened' : ''}` },
+            { role: 'row', key },
             columns.map((column, index) => cell(cells[index], column)),
           ),
           below

@@ -63,7 +63,7 @@ export function answer(
     'answer',
     label(first),
     verdicts.map((each) => article(each, now)),
-    cached.length > 0 && h('p', { class: 'note' }, `Cached as: $cached.join(', ').`),
+    cached.length > 0 && h('p', { class: 'note' }, `Cached as: ${cached.join(', ')}.`),
   );
 }
 
@@ -142,7 +142,7 @@ export function controller(
       h(
         'span',
         { class: 'soft' },
-        ` ${keys.length < total ? `${figure(keys.length)} of ${figure(total)}` : figure(total)}`,
+        ` ${keys.length < total ? `${figure(keys.length)} of ${figure(total)}` : figure(keys.length)}`,
       ),
     ),
     keys.length === 0 ? h('p', { class: 'empty' }, none) : keyTable(report, now, actions),
@@ -172,7 +172,6 @@ function sources({ sources }: ControllerReport, caches: readonly InformerState[]
         h('span', { class: 'soft' }, caches.find((each) => each.key === informer)?.resource ?? informer ?? '–'),
       ],
       below: problem && h('div', { class: 'error' }, problem),
-      failing: failed > 0 || Boolean(problem),
     };
   });
   return table('Sources', [{ title: 'Source', kind: 'main' }, { title: 'Cache' }, ...EVENTS], rows);
@@ -198,7 +197,6 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
         causesText(key, now),
       ],
       below: key.lastError && errorLine(key.lastError),
-      failing: key.failures > 0,
     }),
   );
   const columns = [
@@ -213,6 +211,7 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
 
 function keyState({ state: word, sinceMs, waitingMs, failures }: KeyReport): Description {
   if (word === 'processing') return state('busy', `runs${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
+  if (word === 'failed') return state('stop', 'given up');
   const mark = failures > 0 ? 'fail' : 'wait';
   if (word === 'ready') return state(mark, `ready${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
   return state(mark, waitingMs === undefined ? 'waits' : `in ${span(waitingMs)}`);
@@ -227,7 +226,7 @@ const OUTCOMES: Readonly<Record<RunReport['outcome'], readonly [Mark, string]>> 
 };
 
 function runTable(recent: readonly RunReport[], now: number, { choose }: Actions): Description {
-  const rows = recent.map((run): Row => {
+  const rows = recent.map((run, index): Row => {
     const [mark, word] = OUTCOMES[run.outcome];
     const after = run.requeueAfterMs === undefined ? '' : ` after ${span(run.requeueAfterMs)}`;
     return {
@@ -243,12 +242,15 @@ function runTable(recent: readonly RunReport[], now: number, { choose }: Actions
         span(run.tookMs),
         causesText(run, now),
       ],
-      below: run.error && errorLine(run.error),
-      failing: run.error !== undefined,
+      below: run.error && !isRepeated(run, recent[index - 1]) && errorLine(run.error),
     };
   });
   return table('Recent runs', RUN_COLUMNS, rows);
 }
+
+/** A request that fails again and again fails for one reason: it is said once. */
+const isRepeated = (run: RunReport, above: RunReport | undefined): boolean =>
+  above !== undefined && label(above) === label(run) && above.error?.message === run.error?.message;
 
 const RUN_COLUMNS = [
   { title: 'Object', kind: 'main' },
@@ -309,7 +311,6 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
         errorLine(lastFailure.error),
         h('div', { class: 'note' }, `${lastFailure.class}: next is to ${lastFailure.next}${next(lastFailure)}`),
       ],
-    failing,
   };
 }
 
@@ -327,7 +328,7 @@ const RUNNABLE_MARKS: Readonly<Record<LivePageState['runnables'][number]['state'
   'not started': 'none',
   'waiting for leadership': 'wait',
   running: 'good',
-  ended: 'stop',
+  ended: 'none',
   failed: 'fail',
 };
 
@@ -338,7 +339,6 @@ export function runnables({ runnables: all }: LivePageState): Child {
       key: `${index} ${name}`,
       cells: [name, state(RUNNABLE_MARKS[word], word), group],
       below: error && errorLine(error),
-      failing: word === 'failed',
     }),
   );
   const columns = [{ title: 'Name', kind: 'main' }, { title: 'State' }, { title: 'Group', kind: 'wide' }] as const;
