@@ -303,7 +303,7 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
       h('span', { title: slow.join(', ') }, figure(pending)),
       figure(relists),
       classes.length === 0
-        ? h('span', { class: 'soft' }, '0')
+        ? h('span', { class: 'soft' }, 'no failures')
         : classes.map(([name, n]) => `${name} ${figure(n)}`).join(', '),
     ],
     below: failing &&
