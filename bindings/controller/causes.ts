@@ -28,6 +28,11 @@ class Several {
     this.list[MOST_CAUSES - 1] = cause; // the newest one says what the state is now
     this.more++;
   }
+
+  /** What was added last, as it came to nothing. */
+  remove(cause: Cause): void {
+    if (this.list.at(-1) === cause) this.list.pop();
+  }
 }
 
 /** The causes of one run. */
@@ -38,7 +43,7 @@ export interface KnownCauses {
   readonly moreCauses: number;
 }
 
-const NONE: KnownCauses = { causes: Object.freeze([]), moreCauses: 0 };
+export const NO_CAUSES: KnownCauses = { causes: Object.freeze([]), moreCauses: 0 };
 
 export class Causes {
   readonly #kept = new RequestMap<Cause | Several>();
@@ -48,6 +53,24 @@ export class Causes {
     if (kept === undefined) this.#kept.set(request, cause);
     else if (kept instanceof Several) kept.add(cause);
     else this.#kept.set(request, new Several(kept, cause));
+  }
+
+  /** Takes back what was added last: the queue has refused the request. */
+  remove(request: Request, cause: Cause): void {
+    const kept = this.#kept.get(request);
+    if (kept === cause) this.#kept.take(request);
+    else if (kept instanceof Several) kept.remove(cause);
+  }
+
+  /** The causes of a run that will not begin now, before those that came after they were taken. */
+  giveBack(request: Request, { causes, moreCauses }: KnownCauses): void {
+    const [first, ...others] = causes;
+    if (first === undefined) return;
+    const since = known(this.#kept.take(request));
+    this.add(request, first);
+    for (const cause of [...others, ...since.causes]) this.add(request, cause);
+    const kept = this.#kept.get(request);
+    if (kept instanceof Several) kept.more += moreCauses + since.moreCauses;
   }
 
   /** The causes of a run that begins; those of the next one are kept from here on. */
@@ -72,6 +95,6 @@ export class Causes {
 }
 
 function known(kept: Cause | Several | undefined): KnownCauses {
-  if (kept === undefined) return NONE;
+  if (kept === undefined) return NO_CAUSES;
   return kept instanceof Several ? { causes: kept.list, moreCauses: kept.more } : { causes: [kept], moreCauses: 0 };
 }

@@ -9,8 +9,10 @@
  * first of them is enough.
  */
 import type { Clock } from '../clock.ts';
+import { invalid } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
+import { isPriority } from '../workqueue/index.ts';
 import { RequestMap } from './request-map.ts';
 
 interface Waiting {
@@ -38,8 +40,12 @@ export class Debounce {
     return this.#inOrder.size;
   }
 
-  /** As in the queue, the higher of two priorities counts. */
+  /** As in the queue, the higher of two priorities counts; what the queue would refuse is refused here, while its giver can be told. */
   add(request: Request, priority: number): void {
+    const { namespace, name } = request;
+    if (typeof namespace !== 'string' || typeof name !== 'string')
+      throw invalid('request', 'a request { namespace: string, name: string }', request);
+    if (!isPriority(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
     const until = this.#clock.now() + this.#ms;
     let waiting = this.#waiting.get(request);
     if (waiting === undefined) {

@@ -23,6 +23,7 @@ export const LowPriority = -100;
  * reported and leads to nothing. controller-runtime: handler.EnqueueRequestForObject.
  *
  * @example
+ * const cache = newSharedInformerFactory(transport);
  * const source = kindSource({ cache, resource: Website, handler: enqueueRequestForObject() });
  */
 export function enqueueRequestForObject(): EventHandler<object> {
@@ -60,6 +61,7 @@ export interface OwnerOptions {
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
+ * const cache = newSharedInformerFactory(transport);
  * const handler = enqueueRequestForOwner(Website, { onlyController: true });
  * const source = kindSource({ cache, resource: Deployment, handler });
  */
@@ -96,12 +98,10 @@ export function enqueueRequestForOwner(owner: OwnerResource, options: OwnerOptio
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const handler = enqueueRequestsFromMapFunc((secret: V1Secret) =>
- *   (secret.metadata?.annotations?.['demo.capstan.dev/websites'] ?? '')
- *     .split(',')
- *     .filter((name) => name !== '')
- *     .map((name) => ({ namespace: secret.metadata?.namespace ?? '', name })),
- * );
+ * const handler = enqueueRequestsFromMapFunc((pod: V1Pod) => {
+ *   const name = pod.metadata?.labels?.website;
+ *   return name === undefined ? [] : [{ namespace: pod.metadata?.namespace ?? '', name }];
+ * });
  */
 export function enqueueRequestsFromMapFunc<T = object>(
   map: (object: T) => Iterable<Request> | Promise<Iterable<Request>>,
@@ -125,7 +125,7 @@ function addAll(
   return undefined;
 }
 
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
+export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 

@@ -10,7 +10,7 @@ import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
-import { Causes } from './causes.ts';
+import { Causes, NO_CAUSES } from './causes.ts';
 import type { Controller } from './controller.ts';
 import { Debounce } from './debounce.ts';
 import { Journal } from './journal.ts';
@@ -246,10 +246,19 @@ export class ReconcileLoop<T extends object> implements Controller {
     return {
       addWithCause(options: AddOptions, request: Request, cause: Cause): void {
         if (signal.aborted) return;
-        const isNow = options.rateLimited !== true && (options.after ?? 0) <= 0;
-        if (debounce !== undefined && isNow) debounce.add(request, options.priority ?? 0);
-        else if (!queue.addWithOpts(options, request)) return;
-        causes.add(request, cause);
+        const { after = 0, rateLimited = false, priority = 0 } = options;
+        if (debounce !== undefined && after <= 0 && !rateLimited) {
+          debounce.add(request, priority);
+          causes.add(request, cause);
+          return;
+        }
+        causes.add(request, cause); // first, as the queue may hand the request out at once
+        let wasAdded = false;
+        try {
+          wasAdded = queue.addWithOpts(options, request);
+        } finally {
+          if (!wasAdded) causes.remove(request, cause);
+        }
       },
     };
   }
@@ -274,22 +283,31 @@ export class ReconcileLoop<T extends object> implements Controller {
   async #takeTurns(): Promise<void> {
     const { queue, work } = this.#started as Started<T>;
     const { signal } = this.#stop;
+    let causes = NO_CAUSES;
+    const taken = (request: Request): void => {
+      causes = this.#causes.take(request);
+    };
     for (;;) {
-      if (this.#gate !== undefined && !this.#gate.isOpen()) await this.#gate.wait();
-      const got = await queue.getWithPriority();
+      const got = await queue.getWithPriority(taken);
       if (got.shutdown) return;
       const { item: request, priority } = got;
+      let mayBegin = true;
       try {
         if (signal.aborted) return; // stopping waits for what runs, not for what is queued
-        if (this.#debounce?.holds(request, priority)) continue; // it comes again from there
-        if (this.#gate !== undefined && !this.#gate.isOpen()) {
-          queue.addWithOpts({ priority }, request); // its causes have not been taken
+        if (this.#debounce?.holds(request, priority)) {
+          this.#causes.giveBack(request, causes); // it comes again from there
           continue;
         }
-        await work.serve(request, priority);
+        mayBegin = this.#gate === undefined || this.#gate.isOpen();
+        if (mayBegin) await work.serve(request, priority, causes);
+        else {
+          this.#causes.giveBack(request, causes);
+          queue.addWithOpts({ priority }, request);
+        }
       } finally {
         queue.done(request);
       }
+      if (!mayBegin) await this.#gate?.wait();
       // Reconcile functions that never wait would otherwise keep the event loop from I/O and timers for the whole queue.
       if (this.#slice.over()) await this.#slice.yield();
     }

@@ -14,20 +14,20 @@ export interface Metadata {
 
 /** `undefined` for what is no object with metadata. */
 export function metadataOf(object: unknown): Metadata | undefined {
-  if (typeof object !== 'object' || object === null) return undefined;
+  if (!isObject(object)) return undefined;
   const { metadata } = object as { metadata?: unknown };
-  return typeof metadata === 'object' && metadata !== null ? metadata : undefined;
+  return isObject(metadata) ? metadata : undefined;
 }
 
 /** Whether {@link metadataOf} has an answer. An object that a cache keeps as bytes has a key, and so a name: nothing is decoded to see that. */
 export function hasMetadata(object: unknown): object is object {
-  if (typeof object !== 'object' || object === null) return false;
+  if (!isObject(object)) return false;
   return versionOf(object) !== undefined || metadataOf(object) !== undefined;
 }
 
 /** Whether bytes were compared when `now` replaced `old` in a store, so that what the change says of them is exact. */
-export function comparedAsBytes(old: object, now: object): boolean {
-  return changesBetween(old, now) !== undefined;
+export function comparedAsBytes(old: object | undefined, now: object | undefined): boolean {
+  return isObject(old) && isObject(now) && changesBetween(old, now) !== undefined;
 }
 
 /** Whether two states have one resource version; none and "" are the same, as in Go. */
@@ -35,4 +35,8 @@ export function sameVersion(old: object, now: object): boolean {
   if (sameResourceVersion(old, now)) return true;
   if (comparedAsBytes(old, now)) return false;
   return (metadataOf(old)?.resourceVersion ?? '') === (metadataOf(now)?.resourceVersion ?? '');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

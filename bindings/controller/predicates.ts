@@ -207,5 +207,5 @@ function mapDiffers({ objectOld, objectNew }: UpdateEvent<object>, part: 'labels
   const now = metadataOf(objectNew)?.[part] ?? {};
   const keys = Object.keys(old);
   if (keys.length !== Object.keys(now).length) return true;
-  return keys.some((key) => !Object.hasOwn(now, key) || now[key] !== old[key]);
+  return keys.some((key) => now[key] !== old[key]); // what a plain object inherits is no string
 }

@@ -19,7 +19,8 @@ export interface RequestQueue {
   readonly hasPriorities: boolean;
   /** Whether the queue took the request: one that is full may drop what it does not know. */
   addWithOpts(options: AddOptions, request: Request): boolean;
-  getWithPriority(): Promise<GotWithPriority<Request>>;
+  /** `taken` is called when the request is handed out, before anything can be added after that. */
+  getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>>;
   done(request: Request): void;
   forget(request: Request): void;
   numRequeues(request: Request): number;
@@ -100,8 +101,8 @@ class WithPriorities extends Wrapped<PriorityQueue<Request>> implements RequestQ
     this.queue.addWithOpts(options, request);
   }
 
-  getWithPriority(): Promise<GotWithPriority<Request>> {
-    return this.queue.getWithPriority();
+  getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>> {
+    return this.queue.getWithPriority({ taken });
   }
 }
 
@@ -114,7 +115,7 @@ class WithoutPriorities extends Wrapped<RateLimitingQueue<Request>> implements R
     else this.queue.add(request);
   }
 
-  async getWithPriority(): Promise<GotWithPriority<Request>> {
-    return { ...(await this.queue.get()), priority: 0 };
+  async getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>> {
+    return { ...(await this.queue.get({ taken })), priority: 0 };
   }
 }

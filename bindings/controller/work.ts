@@ -10,7 +10,7 @@ import { handleError } from '../handle-error.ts';
 import { silentLogger, withFields } from '../logger.ts';
 import { type Request, requestKey } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
-import type { Causes } from './causes.ts';
+import type { Causes, KnownCauses } from './causes.ts';
 import type { Journal } from './journal.ts';
 import type { Settings } from './options.ts';
 import {
@@ -87,11 +87,11 @@ export class Work<T extends object> {
   }
 
   /** Rejects with what is no failure of the request's; then the request has been added again, unless it is a {@link Fatal}. */
-  async serve(request: Request, priority: number): Promise<void> {
+  async serve(request: Request, priority: number, causes: KnownCauses): Promise<void> {
     const { figures, restartDelay } = this.#settings;
     figures.active++;
     try {
-      await this.#reconcile(request, priority);
+      await this.#reconcile(request, priority, causes);
     } catch (error) {
       if (Fatal.from(error) === undefined) this.#queue.addWithOpts({ after: restartDelay, priority }, request);
       throw error;
@@ -100,10 +100,10 @@ export class Work<T extends object> {
     }
   }
 
-  async #reconcile(request: Request, priority: number): Promise<void> {
+  async #reconcile(request: Request, priority: number, causes: KnownCauses): Promise<void> {
     const { clock, figures, recoverPanic } = this.#settings;
     const attempt = this.#queue.numRequeues(request) + 1;
-    const run = new Run(request, newReconcileId(), attempt, this.#parts.causes.take(request), clock.now());
+    const run = new Run(request, newReconcileId(), attempt, causes, clock.now());
     const outcome = await this.#call(run);
     const now = clock.now();
     run.end(outcome, now);

@@ -96,6 +96,8 @@ describe('a kind source', () => {
     expect(late).toEqual(['initial default/a']);
     expect(told).toHaveLength(1);
     expect(cluster.requests).toHaveLength(requests);
+    await cache.shutdown();
+    expect(clock.timers()).toBe(0);
   });
 
   test('that has been removed is told nothing more, and the informer goes on for others', async () => {
@@ -322,10 +324,19 @@ describe('an informer source', () => {
     await source.waitForSync?.({ signal });
     expect(told).toEqual(['initial default/a']);
     expect(queue.added[0]?.cause).toMatchObject({ source: 'informer', object: { kind: 'Thing', name: 'a' } });
-    stop();
+    cluster.put('things', thing('a'));
     cluster.put('things', thing('b'));
+    cluster.remove('things', 'a');
     await clock.settle();
-    expect([told.length, informer.isStopped(), informer.getIndexer().listKeys().length]).toEqual([1, false, 2]);
+    expect(told.slice(1)).toEqual(['update default/a', 'create default/b', 'delete default/a']);
+    stop();
+    cluster.put('things', thing('c'));
+    await clock.settle();
+    expect([told.length, informer.isStopped(), informer.getIndexer().listKeys().sort()]).toEqual([
+      4,
+      false,
+      ['default/b', 'default/c'],
+    ]);
   });
 
   test('of an informer that has ended fails when it is waited for', async () => {

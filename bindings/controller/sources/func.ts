@@ -20,10 +20,10 @@ export interface FuncStart {
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const source = funcSource('broker', ({ queue, signal }) => {
- *   const onMessage = (name: string): void => queue.add({ namespace: 'default', name });
- *   broker.on('message', onMessage);
- *   signal.addEventListener('abort', () => broker.off('message', onMessage), { once: true });
+ * const source = funcSource('pushes', ({ queue, signal }) => {
+ *   const socket = new WebSocket('wss://pushes.example.com');
+ *   socket.addEventListener('message', ({ data }) => queue.add({ namespace: 'default', name: String(data) }));
+ *   signal.addEventListener('abort', () => socket.close(), { once: true });
  * });
  */
 export function funcSource(

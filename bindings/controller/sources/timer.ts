@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../clock.ts';
 import { invalid, requireFunction } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import type { Request } from '../../request.ts';
+import { isThenable } from '../handlers.ts';
 import type { EventHandler, Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe } from './pipe.ts';
 
@@ -51,7 +52,7 @@ export type TimerSourceOptions = TimerOptions &
  * const hourly = timerSource({
  *   everyMs: 3_600_000,
  *   jitter: 0.1,
- *   requests: () => websites.list().map(({ metadata }) => ({ namespace: metadata.namespace, name: metadata.name })),
+ *   requests: () => deployments.getIndexer().listKeys().map(splitMetaNamespaceKey),
  * });
  */
 export function timerSource(options: TimerSourceOptions): Source {
@@ -103,7 +104,7 @@ function handlerOf(requests: TimerSourceOptions['requests']): EventHandler<Timer
         for (const request of all) queue.add(request);
       };
       const found = find();
-      return found instanceof Promise ? found.then(add) : add(found);
+      return isThenable(found) ? found.then(add) : add(found);
     },
   };
 }
