@@ -68,9 +68,12 @@ export class Contender {
     return last?.kind === 'begin' ? last.run : undefined;
   }
 
-  /** Why it is not running, or `undefined` while it is. */
-  ended(): string | undefined {
-    return this.#program.ended() && `${this.#program.ended()}\n${this.#program.tail()}`;
+  /** Whether it runs. Throws if it has ended in a way that is none of `ways`. */
+  runs(...ways: readonly number[]): boolean {
+    const ended = this.#program.ended();
+    if (ended === undefined) return true;
+    if (ways.some((way) => ended.endsWith(`(${way})`))) return false;
+    throw new Error(`${ended}\n${this.#program.tail()}`);
   }
 
   /** SIGSTOP, until `whenever` has resolved. */
@@ -92,11 +95,12 @@ export class Contender {
     await this.proxy.stop();
   }
 
-  /** Ends it in order. Throws unless it ends well. */
-  async end(): Promise<void> {
+  /** Ends it in order. Throws unless it ends well, or by one of `ways` of its own. */
+  async end(...ways: readonly number[]): Promise<void> {
     this.#program.signal('SIGTERM');
     const how = await this.#program.exited(END_MS);
     await this.proxy.stop();
-    if (how !== 0) throw new Error(`${this.identity} ended with ${how}\n${this.#program.tail()}`);
+    if (how !== 0 && !ways.some((way) => way === how))
+      throw new Error(`${this.identity} ended with ${how}\n${this.#program.tail()}`);
   }
 }

@@ -11,3 +11,12 @@ export const isLong = (run: number): boolean => run % 4 === 0;
 
 /** How many steps a piece of work has. */
 export const stepsOf = (run: number): number => (isLong(run) ? 20 + Math.random() * 80 : 1 + Math.random() * 2);
+
+/** Between two pieces. */
+export const PAUSE_MS = 5;
+
+/** The ConfigMap that managers reconcile, in the namespace of the lease. */
+export const OBJECT = 'work';
+
+/** The exit code of a manager that has lost the lease. */
+export const LOST_EXIT = 3;
