@@ -26,7 +26,8 @@ const SUBPATHS = ['workqueue', 'cache', 'controller', 'client', 'leaderelection'
 
 const GIVEN = `
 import type * as k8s from '@kubernetes/client-node';
-import type { Resource, SharedIndexInformer, Transport } from 'capstan/cache';
+import type { Resource, SharedIndexInformer, SharedInformerFactory, Transport } from 'capstan/cache';
+import type { Controller, Manager } from 'capstan/controller';
 import type { Client, ObjectKey } from 'capstan/client';
 import type { RateLimitingQueue } from 'capstan/workqueue';
 declare global {
@@ -47,6 +48,9 @@ declare global {
   const Deployment: Resource<V1Deployment>;
   const deployments: SharedIndexInformer<V1Deployment>;
   const informer: SharedIndexInformer<V1Pod>;
+  const cache: SharedInformerFactory;
+  const controller: Controller;
+  const manager: Manager;
   const queue: RateLimitingQueue<string>;
   const keys: readonly string[];
   const nodes: readonly V1Node[];

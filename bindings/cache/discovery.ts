@@ -77,6 +77,18 @@ export async function confirmAbsence(
 ): Promise<boolean> {
   if (!(error instanceof StatusError) || error.status !== 404) return false;
   if (isStatus(error.body)) return error.reason === 'NotFound' && !hasName(error.body.details);
+  return isUnserved(transport, resource, caller);
+}
+
+/**
+ * Whether the server itself says, in its discovery, that it does not serve a resource. Any other answer, and none, is no such word: false;
+ * never rejects.
+ */
+export async function isUnserved(
+  transport: Transport,
+  resource: { group: string; version: string; plural: string },
+  caller: Caller,
+): Promise<boolean> {
   try {
     return await discoveryLacks(transport, resource, caller);
   } catch {

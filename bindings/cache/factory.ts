@@ -5,8 +5,10 @@
  * Invariant: two calls that name the same objects (resource, namespace, selectors, metadata only or whole) get the same
  * informer, so that these are listed, watched and stored once.
  */
+import { systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { isUnserved } from './discovery.ts';
 import { SharedIndexInformer } from './informer.ts';
 import type { SharedIndexInformerOptions } from './informer-options.ts';
 import type { KubeObject } from './keys.ts';
@@ -14,6 +16,7 @@ import { requireBytesFree, requireCacheLimits } from './limits.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
 import type { IndexSpec, Resource } from './resource.ts';
+import { StatusError } from './status-error.ts';
 import type { Transport } from './transport.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
@@ -31,6 +34,11 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
   customResync?: ReadonlyMap<Resource<never, string>, number>;
   /** One namespace, for all resources that have any; by default all. */
   namespace?: string;
+  /**
+   * What the informers of single resources are restricted to, where whoever asks for one does not say. controller-runtime:
+   * cache Options.ByObject.
+   */
+  selections?: ReadonlyMap<Resource<never, string>, InformerSelection>;
   /** Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}. */
   tweakListOptions?: ListWatchOptions['tweak'];
   /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
@@ -78,11 +86,13 @@ export class SharedInformerFactory {
   constructor(transport: Transport, options: FactoryOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     requireObject('options', options);
-    const { resyncPeriod, customResync, tweakListOptions, transform } = options;
+    const { resyncPeriod, customResync, selections, tweakListOptions, transform } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
     if (customResync !== undefined && !(customResync instanceof Map))
       throw invalid('options.customResync', 'a Map of resources and milliseconds', customResync);
     for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
+    if (selections !== undefined && !(selections instanceof Map))
+      throw invalid('options.selections', 'a Map of resources and what they are restricted to', selections);
     if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
     if (transform !== undefined) requireFunction('options.transform', transform);
     requireCacheLimits(options);
@@ -102,17 +112,46 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection = {},
   ): SharedIndexInformer<T, I> {
-    const { key, name, restricted } = this.#describe(resource, selection);
+    const { key, name, restricted, selected } = this.#describe(resource, selection);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       if (this.#shuttingDown) throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
-      const informer = this.#newInformer(resource, selection, restricted);
+      const informer = this.#newInformer(resource, selected, restricted);
       entry = { name, informer: informer as unknown as Entry['informer'] };
       this.#entries.set(key, entry);
     } else {
       addMissingIndexers(name, entry.informer, resource.indexers as Record<string, IndexSpec<never>>);
     }
     return entry.informer as unknown as SharedIndexInformer<T, I>;
+  }
+
+  /** What an informer is called in messages and reports, such as `deployments.apps/v1 in demo`; whether there is one or not. */
+  nameOf<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): string {
+    return this.#describe(resource, selection).name;
+  }
+
+  /**
+   * Whether the server has a resource, as far as it can be told: false where its discovery lacks it and a list of it is refused with 404.
+   * Whatever else happens, the server's failures included, gives true, as an informer will find out by itself. Costs one request as a
+   * rule, and none where the informer has synced.
+   *
+   * @throws CapstanError INVALID_ARGUMENT
+   */
+  async isServed<T extends object>(
+    resource: Resource<T, never>,
+    options: { selection?: InformerSelection; signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    const { selection = {}, signal = new AbortController().signal } = options;
+    if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced()) return true;
+    const caller = { clock: this.#options.clock ?? systemClock, signal };
+    if (!(await isUnserved(this.#transport, resource, caller))) return true;
+    try {
+      // A server that learns of a custom resource by its first use has no discovery of it before.
+      await this.#listWatch(resource, selection).list({ resourceVersion: '', limit: 1, continue: '' }, caller);
+      return true;
+    } catch (error) {
+      return !(error instanceof StatusError && error.status === 404);
+    }
   }
 
   /** Whether there is an informer of the resource already. */
@@ -135,6 +174,11 @@ export class SharedInformerFactory {
     selection: InformerSelection = {},
   ): Lister<T> {
     return this.informerFor(resource, selection).lister();
+  }
+
+  /** The informers that there are, by what they are called in messages and reports, such as `deployments.apps/v1 in demo`. */
+  informers(): Map<string, SharedIndexInformer<never, string>> {
+    return new Map([...this.#entries.values()].map(({ name, informer }) => [name, informer]));
   }
 
   /**
@@ -197,19 +241,31 @@ export class SharedInformerFactory {
     selection: InformerSelection,
     restricted: string,
   ): SharedIndexInformer<T, I> {
-    const { namespace: _, tweakListOptions, idleTimeout, transform, customResync, name, ...options } = this.#options;
-    const listWatch = new ListWatch(this.#transport, resource, {
-      ...selection,
-      namespace: this.#namespaceOf(resource, selection),
-      tweak: tweakListOptions,
+    const {
+      namespace: _,
+      selections: __,
+      tweakListOptions,
       idleTimeout,
-    });
-    return new SharedIndexInformer(listWatch, {
+      transform,
+      customResync,
+      name,
+      ...options
+    } = this.#options;
+    return new SharedIndexInformer(this.#listWatch(resource, selection), {
       ...options,
       resyncPeriod: customResync?.get(resource as Resource<never, string>) ?? options.resyncPeriod,
       transform: transform && ((object: T) => transform(object) as T),
       name: name && `${name}${restricted}`,
     });
+  }
+
+  #listWatch<T extends object, I extends string>(
+    resource: Resource<T, I>,
+    selection: InformerSelection,
+  ): ListWatch<T, I> {
+    const { tweakListOptions: tweak, idleTimeout } = this.#options;
+    const namespace = this.#namespaceOf(resource, selection);
+    return new ListWatch(this.#transport, resource, { ...selection, namespace, tweak, idleTimeout });
   }
 
   #namespaceOf(resource: { namespaced: boolean }, selection: InformerSelection): string {
@@ -220,11 +276,12 @@ export class SharedInformerFactory {
   #describe<T, I extends string>(
     resource: Resource<T, I>,
     selection: InformerSelection,
-  ): { key: string; name: string; restricted: string } {
+  ): { key: string; name: string; restricted: string; selected: InformerSelection } {
     if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
     requireObject('selection', selection);
-    const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selection;
-    const namespace = this.#namespaceOf(resource, selection);
+    const selected = { ...this.#options.selections?.get(resource as Resource<never, string>), ...selection };
+    const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selected;
+    const namespace = this.#namespaceOf(resource, selected);
     const restricted = [
       namespace === (this.#options.namespace ?? '') || !resource.namespaced
         ? ''
@@ -236,7 +293,7 @@ export class SharedInformerFactory {
     const { plural, group, version } = resource;
     const base = group === '' ? plural : `${plural}.${group}`;
     const key = JSON.stringify([group, version, plural, namespace, labelSelector, fieldSelector, metadataOnly]);
-    return { key, name: `${base}/${version}${restricted}`, restricted };
+    return { key, name: `${base}/${version}${restricted}`, restricted, selected };
   }
 }
 

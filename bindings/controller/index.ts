@@ -1,8 +1,18 @@
 /** `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it. */
 export { type LogFields, type Logger, type PinoLike, pinoLogger, silentLogger, withFields } from '../logger.ts';
+export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
 export { type Controller, type ControllerOptions, createController } from './controller.ts';
 export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
-export { LowPriority } from './handler.ts';
+export {
+  enqueueRequestForObject,
+  enqueueRequestForOwner,
+  enqueueRequestsFromMapFunc,
+  handlerFuncs,
+  LowPriority,
+  type OwnerOptions,
+  type OwnerResource,
+  withLowPriorityWhenUnchanged,
+} from './handlers.ts';
 export type {
   Collector,
   ControllerDefaults,
@@ -12,7 +22,30 @@ export type {
   Span,
   Tracer,
 } from './manager.ts';
-export { type CachedGet, type Reconcile, type ReconcileContext, type Result, TerminalError } from './reconcile.ts';
+export { ControllerMetrics } from './metrics.ts';
+export { asReconciler, type ObjectReconciler } from './object-reconciler.ts';
+export type { ControllerSettings } from './options.ts';
+export {
+  and,
+  annotationChangedPredicate,
+  type ChangedPredicateOptions,
+  generationChangedPredicate,
+  labelChangedPredicate,
+  labelSelectorPredicate,
+  newPredicateFuncs,
+  not,
+  or,
+  predicateFuncs,
+  resourceVersionChangedPredicate,
+} from './predicates.ts';
+export {
+  type CachedGet,
+  type Reconcile,
+  type ReconcileContext,
+  type Reconciler,
+  type Result,
+  TerminalError,
+} from './reconcile.ts';
 export type { ControllerReport, ErrorReport, KeyReport, RunReport } from './report.ts';
 export type {
   Cause,
@@ -25,3 +58,20 @@ export type {
   SourceStart,
   SourceStatus,
 } from './source.ts';
+export {
+  type ChannelSourceOptions,
+  channelSource,
+  EventChannel,
+  type EventChannelOptions,
+  type FuncStart,
+  funcSource,
+  type InformerSourceOptions,
+  informerSource,
+  type KindSourceOptions,
+  kindSource,
+  type PipeOptions,
+  type TimerSourceOptions,
+  type TimerTick,
+  timerSource,
+} from './sources.ts';
+export { type Owned, type OwnsOptions, owning, type Watched, type WatchesOptions, watching } from './watches.ts';

@@ -4,8 +4,10 @@
  */
 import type { Resource } from '../cache/resource.ts';
 import { CapstanError, invalid } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
 import { isPriority } from '../workqueue/index.ts';
+import type { Cause } from './source.ts';
 
 export interface Result {
   /** Again, after the rate limiter's delay, as after an error. */
@@ -25,6 +27,18 @@ export interface ReconcileContext<T> {
   /** 1 for the first try, one more after each failure or `requeue` until one succeeds: the limiter's count and one. */
   readonly attempt: number;
   readonly get: CachedGet<T>;
+  /** The controller's, which adds the controller, the request and the reconcile id to what it says. */
+  readonly logger: Logger;
+  /** A random UUID: what this run says and does can be found by it. controller-runtime: `controller.ReconcileIDFromContext`. */
+  readonly reconcileId: string;
+  /**
+   * Why: what has asked for this run since the one before, in order. Of more than eight the first ones and the newest. Empty where something
+   * else than the controller's sources added the request to its queue. For people and logs: to decide by it would lose what a
+   * controller that restarts has not seen.
+   */
+  readonly causes: readonly Cause[];
+  /** How many causes there were beside `causes`. */
+  readonly moreCauses: number;
 }
 
 /**
@@ -44,6 +58,11 @@ export type Reconcile<T> = (
   request: Request,
   context: ReconcileContext<T>,
 ) => Promise<Result | Nothing> | Result | Nothing;
+
+/** An object with such a function. controller-runtime: `reconcile.Reconciler`. */
+export interface Reconciler<T> {
+  reconcile: Reconcile<T>;
+}
 
 /** What a function without a return statement gives. */
 type Nothing = ReturnType<() => void>;
@@ -65,6 +84,15 @@ export class TerminalError extends CapstanError {
   override get name(): string {
     return 'TerminalError';
   }
+}
+
+/**
+ * What an engine throws for a mistake in a program (`undefined` has no members, no such name, recursion without end), as Go's panics. No
+ * failure of a network is one: `fetch` reports it by a TypeError that has a cause.
+ */
+export function isPanic(error: unknown): boolean {
+  if (error instanceof TypeError) return error.cause === undefined;
+  return error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
 }
 
 export function isTerminal(error: unknown): boolean {

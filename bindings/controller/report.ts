@@ -27,11 +27,12 @@ export interface ControllerReport {
   readonly more: boolean;
 }
 
-/** A request in the queue, being reconciled, or failing. */
+/** A request in the queue, being reconciled, or given up. */
 export interface KeyReport {
   readonly namespace: string;
   readonly name: string;
-  readonly state: 'processing' | 'ready' | 'waiting';
+  /** `failed`: by a terminal error, and nothing has asked for it since. */
+  readonly state: 'processing' | 'ready' | 'waiting' | 'failed';
   readonly priority: number | undefined;
   /** Milliseconds until its delay ends. */
   readonly waitingMs: number | undefined;

@@ -2,6 +2,7 @@
  * The queue of a controller, with priorities or without: what the controller says is the same, and a queue without priorities hears
  * of a request what it understands. controller-runtime: pkg/internal/controller/controller.go, priorityQueueWrapper.
  */
+import { invalid } from '../errors.ts';
 import { type Request, requestKey } from '../request.ts';
 import {
   type AddOptions,
@@ -10,14 +11,20 @@ import {
   type QueueOptions,
   type RateLimiter,
   RateLimitingQueue,
+  type Snapshot,
+  type SnapshotOptions,
 } from '../workqueue/index.ts';
 
 export interface RequestQueue {
-  addWithOpts(options: AddOptions, request: Request): void;
-  getWithPriority(): Promise<GotWithPriority<Request>>;
+  readonly hasPriorities: boolean;
+  /** Whether the queue took the request: one that is full may drop what it does not know. */
+  addWithOpts(options: AddOptions, request: Request): boolean;
+  /** `taken` is called when the request is handed out, before anything can be added after that. */
+  getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>>;
   done(request: Request): void;
   forget(request: Request): void;
   numRequeues(request: Request): number;
+  snapshot(options: SnapshotOptions): Snapshot<Request>;
   shutDown(): void;
   dispose(): void;
 }
@@ -29,43 +36,86 @@ export function requestQueue(
   options: Omit<QueueOptions<Request>, 'key'>,
 ): RequestQueue {
   const all = { ...options, key: requestKey };
-  return hasPriorities ? new PriorityQueue<Request>(limiter, all) : new WithoutPriorities(limiter, all);
+  return hasPriorities
+    ? new WithPriorities(new PriorityQueue<Request>(limiter, all), true)
+    : new WithoutPriorities(new RateLimitingQueue<Request>(limiter, all), true);
 }
 
-class WithoutPriorities implements RequestQueue {
-  readonly #queue: RateLimitingQueue<Request>;
+/** A queue that somebody else has made: it is shut down at the end and not disposed of, so that its maker may look at it yet. */
+export function wrapQueue(queue: unknown): RequestQueue {
+  if (queue instanceof PriorityQueue) return new WithPriorities(queue, false);
+  if (queue instanceof RateLimitingQueue) return new WithoutPriorities(queue, false);
+  throw invalid('options.newQueue()', 'a RateLimitingQueue or a PriorityQueue of requests', queue);
+}
 
-  constructor(limiter: RateLimiter<Request> | undefined, options: QueueOptions<Request>) {
-    this.#queue = new RateLimitingQueue<Request>(limiter, options);
+abstract class Wrapped<Q extends RateLimitingQueue<Request>> {
+  protected readonly queue: Q;
+  readonly #own: boolean;
+
+  constructor(queue: Q, own: boolean) {
+    this.queue = queue;
+    this.#own = own;
   }
 
-  addWithOpts({ after = 0, rateLimited = false }: AddOptions, request: Request): void {
-    if (rateLimited) this.#queue.addRateLimited(request);
-    else if (after > 0) this.#queue.addAfter(request, after);
-    else this.#queue.add(request);
+  addWithOpts(options: AddOptions, request: Request): boolean {
+    if (this.#own) {
+      this.put(options, request);
+      return true;
+    }
+    const before = this.queue.droppedAdds();
+    this.put(options, request);
+    return this.queue.droppedAdds() === before;
   }
 
-  async getWithPriority(): Promise<GotWithPriority<Request>> {
-    return { ...(await this.#queue.get()), priority: 0 };
-  }
+  protected abstract put(options: AddOptions, request: Request): void;
 
   done(request: Request): void {
-    this.#queue.done(request);
+    this.queue.done(request);
   }
 
   forget(request: Request): void {
-    this.#queue.forget(request);
+    this.queue.forget(request);
   }
 
   numRequeues(request: Request): number {
-    return this.#queue.numRequeues(request);
+    return this.queue.numRequeues(request);
+  }
+
+  snapshot(options: SnapshotOptions): Snapshot<Request> {
+    return this.queue.snapshot(options);
   }
 
   shutDown(): void {
-    this.#queue.shutDown();
+    this.queue.shutDown();
   }
 
   dispose(): void {
-    this.#queue.dispose();
+    if (this.#own) this.queue.dispose();
+  }
+}
+
+class WithPriorities extends Wrapped<PriorityQueue<Request>> implements RequestQueue {
+  readonly hasPriorities = true;
+
+  protected put(options: AddOptions, request: Request): void {
+    this.queue.addWithOpts(options, request);
+  }
+
+  getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>> {
+    return this.queue.getWithPriority({ taken });
+  }
+}
+
+class WithoutPriorities extends Wrapped<RateLimitingQueue<Request>> implements RequestQueue {
+  readonly hasPriorities = false;
+
+  protected put({ after = 0, rateLimited = false }: AddOptions, request: Request): void {
+    if (rateLimited) this.queue.addRateLimited(request);
+    else if (after > 0) this.queue.addAfter(request, after);
+    else this.queue.add(request);
+  }
+
+  async getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>> {
+    return { ...(await this.queue.get({ taken })), priority: 0 };
   }
 }

@@ -2,6 +2,28 @@
 import type { CapstanError } from '../errors.ts';
 import { aborted } from './checks.ts';
 
+export interface GetOptions<T> {
+  /** Ends the wait: it rejects with ABORTED then. */
+  signal?: AbortSignal;
+  /**
+   * Called with the item at the moment at which it is handed out. Whoever waits for the promise hears of it later, when the same item may have been
+   * added again. It must not throw.
+   */
+  taken?: (item: T) => void;
+}
+
+/** Tells of the item that a get() answers, then answers. */
+export function told<T, G>(
+  taken: ((item: T) => void) | undefined,
+  answer: (item: T | undefined) => G,
+): (item: T | undefined) => G {
+  if (taken === undefined) return answer;
+  return (item) => {
+    if (item !== undefined) taken(item);
+    return answer(item);
+  };
+}
+
 interface Waiter<T> {
   /** Of the item, or `undefined`: of the shutdown. */
   resolve(item: T | undefined): void;

@@ -5,6 +5,7 @@ export { CapstanError, type ErrorCode } from '../errors.ts';
 export { type ErrorHandler, handleError, setErrorHandler } from '../handle-error.ts';
 export { type Request, requestKey } from '../request.ts';
 export { DelayingQueue, type DelayMode } from './delaying-queue.ts';
+export type { GetOptions } from './gets.ts';
 export {
   BucketRateLimiter,
   defaultControllerRateLimiter,

@@ -20,6 +20,7 @@ import {
 import { invalid, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
+import type { GetOptions } from './gets.ts';
 import { ItemExponentialFailureRateLimiter, type OwnLimiter, type RateLimiter } from './limiters.ts';
 import { type Got, gotten, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
@@ -119,11 +120,12 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /** As get(), with the priority that the item was queued with. */
-  getWithPriority(options?: { signal?: AbortSignal }): Promise<GotWithPriority<T>> {
-    return this.next(options, (item) => ({
-      ...gotten(item),
-      priority: item === undefined ? 0 : this.core.x.priorityTaken(),
-    }));
+  getWithPriority(options?: GetOptions<T>): Promise<GotWithPriority<T>> {
+    return this.next(options, (item) => {
+      const priority = item === undefined ? 0 : this.core.x.priorityTaken();
+      if (item !== undefined) options?.taken?.(item);
+      return { ...gotten(item), priority };
+    });
   }
 
   /** Takes no more items and hands out none: get() reports the shutdown, and what is queued is dropped. Ends a drain. Again: no effect. */

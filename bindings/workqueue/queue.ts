@@ -30,7 +30,7 @@ import { Bound } from './bound.ts';
 import { aborted, signalProblem } from './checks.ts';
 import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
-import { Gets } from './gets.ts';
+import { type GetOptions, Gets, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter } from './metrics.ts';
 import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
@@ -148,7 +148,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    * The next item, or the news of the shutdown; waits while there is neither. Hand the item back with done().
    * A signal that fires while waiting rejects with ABORTED; no item is lost by that.
    */
-  get(options?: { signal?: AbortSignal }): Promise<Got<T>> {
+  get(options?: GetOptions<T>): Promise<Got<T>> {
     if (this.inner !== undefined) {
       try {
         this.checkAlive();
@@ -157,7 +157,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       }
       return this.inner.get(options);
     }
-    return this.next(options, gotten);
+    return this.next(options, told(options?.taken, gotten));
   }
 
   /** @internal What get() does. `answer` is called when the item is handed out, before anything else is; undefined: shutdown. */

@@ -8,7 +8,8 @@ import {
 } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
+import { Replies } from './answers.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 import { reports, setUp as setUpInformer } from './told.ts';
 
 const reported = reports();
@@ -263,6 +264,58 @@ describe('a factory', () => {
     const { factory } = setUp();
     expect(() => factory.informerFor(undefined as never)).toThrow(invalid);
     expect(() => factory.informerFor(Nodes, { namespace: 'a' })).toThrow(invalid);
+  });
+});
+
+describe('whether a resource is served', () => {
+  const widgets = { ...ConfigMaps, group: 'e.x', plural: 'widgets', kind: 'Widget' };
+  const json = (body: object) => () => answer(200, JSON.stringify(body));
+  const lacking = json({ kind: 'APIResourceList', resources: [{ name: 'others', kind: 'Other', namespaced: true }] });
+  const ask = async (...replies: ConstructorParameters<typeof Replies>) => {
+    const server = new Replies(...replies);
+    const served = await newSharedInformerFactory(server, { clock: new FakeClock() }).isServed(widgets);
+    return [served, server.requests.map(({ path, query }) => `${path}${query?.limit ? ` limit ${query.limit}` : ''}`)];
+  };
+  const [discovery, list] = ['/apis/e.x/v1', '/apis/e.x/v1/widgets limit 1'];
+
+  test('is denied where discovery lacks it and a list of it is refused with 404', async () => {
+    expect(await ask(lacking, () => answer(404, '404 page not found'))).toEqual([false, [discovery, list]]);
+  });
+
+  test('is affirmed by discovery, or by a list where a server has no discovery of it yet', async () => {
+    const having = json({
+      kind: 'APIResourceList',
+      resources: [{ name: 'widgets', kind: 'Widget', namespaced: true }],
+    });
+    expect(await ask(having)).toEqual([true, [discovery]]);
+    const empty = json({ kind: 'WidgetList', apiVersion: 'e.x/v1', metadata: { resourceVersion: '1' }, items: [] });
+    expect(await ask(lacking, empty)).toEqual([true, [discovery, list]]);
+  });
+
+  test('is assumed where it cannot be told: an informer will find out', async () => {
+    expect((await ask(() => answer(403, '{}')))[0]).toBe(true);
+    expect((await ask(() => answer(200, '<html>')))[0]).toBe(true);
+    expect((await ask(lacking, () => answer(403, '{}')))[0]).toBe(true);
+    expect((await ask(lacking, () => answer(500, 'oh')))[0]).toBe(true);
+  });
+
+  test('is not asked where the informer has synced', async () => {
+    const { clock, server, factory } = setUp();
+    factory.informerFor(ConfigMaps);
+    factory.start();
+    await clock.settle();
+    const asked = server.requests.length;
+    expect(await factory.isServed(ConfigMaps)).toBe(true);
+    expect(server.requests).toHaveLength(asked);
+    await expect(factory.isServed({} as typeof ConfigMaps)).rejects.toThrow(invalid);
+  });
+
+  test('is said of it by the name that its informer has', () => {
+    const { factory } = setUp();
+    expect(factory.nameOf(ConfigMaps)).toBe('configmaps/v1');
+    expect(factory.nameOf(widgets, { namespace: 'a', metadataOnly: true })).toBe(
+      'widgets.e.x/v1 in a by their metadata',
+    );
   });
 });
 

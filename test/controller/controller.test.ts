@@ -338,7 +338,7 @@ describe('the start', () => {
       [{ usePriorityQueue: 1 }, /"options\.usePriorityQueue" expected a boolean/],
       [{ owns: Part }, /"options\.owns" expected an array/],
       [{ name: 7 }, /"options\.name" expected a string, got 7/],
-      [{ rateLimiter: {} }, /limiter/],
+      [{ rateLimiter: {} }, /"options\.rateLimiter\.when" expected a function/],
       [{ clock: {} }, /clock/],
       [{ for: Disc, namespace: 'n' }, /namespace/],
     ];

@@ -19,6 +19,7 @@ export interface TestObject {
 interface Watch {
   plural: string;
   namespace: string | undefined;
+  metadataOnly: boolean;
   send(event: object): void;
 }
 
@@ -60,18 +61,25 @@ export class FakeCluster implements Transport {
 
   async request(request: TransportRequest): Promise<TransportResponse> {
     this.requests.push(request);
-    const { path, query, signal } = request;
+    const { path, query, signal, headers } = request;
+    const metadataOnly = headers?.accept?.includes('PartialObjectMetadata') === true;
+    const shown = (object: TestObject): object => (metadataOnly ? metadataOf(object) : object);
     const [, namespace, plural = ''] = /^\/apis?\/.*?v1(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(path) ?? [];
     const streams = query?.sendInitialEvents === 'true';
-    if (query?.watch === 'true' && !streams) return this.#watch(plural, namespace, signal, []);
+    if (query?.watch === 'true' && !streams) return this.#watch({ plural, namespace, metadataOnly }, signal, []);
     await this.holdLists.get(plural);
     const items = [...this.#of(plural).values()].filter((one) => !namespace || one.metadata.namespace === namespace);
     if (streams) {
       const annotations = { 'k8s.io/initial-events-end': 'true' };
       const end = { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(this.#version), annotations } } };
-      return this.#watch(plural, namespace, signal, [...items.map((object) => ({ type: 'ADDED', object })), end]);
+      const added = items.map((object) => ({ type: 'ADDED', object: shown(object) }));
+      return this.#watch({ plural, namespace, metadataOnly }, signal, [...added, end]);
     }
-    const list = { kind: 'List', metadata: { resourceVersion: String(this.#version) }, items };
+    const list = {
+      ...(metadataOnly ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadataList' } : { kind: 'List' }),
+      metadata: { resourceVersion: String(this.#version) },
+      items: items.map(shown),
+    };
     return answer(
       (async function* () {
         yield encode(list);
@@ -79,17 +87,11 @@ export class FakeCluster implements Transport {
     );
   }
 
-  #watch(
-    plural: string,
-    namespace: string | undefined,
-    signal: AbortSignal | undefined,
-    first: object[],
-  ): TransportResponse {
+  #watch(about: Omit<Watch, 'send'>, signal: AbortSignal | undefined, first: object[]): TransportResponse {
     const waiting = first.length === 0 ? [] : [encode(...first)];
     let wake = (): void => undefined;
     const watch: Watch = {
-      plural,
-      namespace,
+      ...about,
       send(event) {
         waiting.push(encode(event));
         wake();
@@ -125,7 +127,9 @@ export class FakeCluster implements Transport {
   #send(plural: string, type: string, object: TestObject): void {
     for (const watch of this.#watches) {
       if (watch.plural !== plural) continue;
-      if (watch.namespace === undefined || watch.namespace === object.metadata.namespace) watch.send({ type, object });
+      const shown = watch.metadataOnly ? metadataOf(object) : object;
+      if (watch.namespace === undefined || watch.namespace === object.metadata.namespace)
+        watch.send({ type, object: shown });
     }
   }
 
@@ -137,6 +141,10 @@ export class FakeCluster implements Transport {
     }
     return all;
   }
+}
+
+function metadataOf({ metadata }: TestObject): object {
+  return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata };
 }
 
 function answer(body: AsyncIterable<Uint8Array>): TransportResponse {

@@ -1,10 +1,10 @@
 /**
- * The recorded scenarios of controller-runtime's controller and handlers: the same events must lead to the same requests with the same
- * priorities, and the same outcomes to the same reconciles at the same times.
+ * The recorded scenarios of controller-runtime's controller: the same outcomes must lead to the same reconciles at the same times. Those of its
+ * handlers and predicates are replayed in test/conformance/.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { defineResource, type ResourceEventHandler } from 'capstan/cache';
+import { defineResource } from 'capstan/cache';
 import { createController, type Result, TerminalError } from 'capstan/controller';
 import {
   FakeClock,
@@ -15,7 +15,6 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { enqueueRequestForObject, enqueueRequestForOwner } from '../../bindings/controller/handler.ts';
 import { vectorFiles } from '../conformance/files.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 
@@ -134,56 +133,4 @@ test('every recorded scenario of the controller has the same reconciles at the s
       reconciles: inOrder(reconciles, scenario.config.workers),
     });
   }
-});
-
-interface Metadata {
-  ownerReferences: { apiVersion: string }[];
-}
-
-interface Event {
-  handler: { type: 'forObject' } | { type: 'forOwner'; group: string; kind: string; onlyController: boolean };
-  event: 'create' | 'update' | 'delete' | 'generic';
-  object?: Metadata;
-  old?: Metadata;
-  new?: Metadata;
-  isInInitialList?: boolean;
-  want: { namespace: string; name: string; priority: number }[];
-}
-
-const unchanged = {
-  generation: false,
-  labels: false,
-  annotations: false,
-  spec: false,
-  status: false,
-  metadata: false,
-  deletion: false,
-};
-
-function handle({ handler, event, isInInitialList, ...step }: Event): Event['want'] {
-  const queue = new PriorityQueue<Request>(undefined, { key: requestKey, clock: new FakeClock() });
-  const enqueue = (request: Request, priority: number): void => queue.addWithOpts({ priority }, request);
-  const under: ResourceEventHandler<object> =
-    handler.type === 'forObject'
-      ? enqueueRequestForObject(enqueue)
-      : enqueueRequestForOwner({ ...handler, namespaced: handler.kind !== 'Node' }, enqueue, handler);
-  const object = { metadata: step.object };
-  if (event === 'create') under.onAdd?.(object, isInInitialList === true);
-  else if (event === 'update') under.onUpdate?.({ metadata: step.old }, { metadata: step.new }, unchanged);
-  else under.onDelete?.(object);
-  const place = ({ item: { namespace, name } }: { item: Request }): string => `${namespace}/${name}`;
-  const keys = [...queue.snapshot().keys].sort((a, b) => (place(a) < place(b) ? -1 : 1));
-  queue.dispose();
-  return keys.map(({ item: { namespace, name }, priority }) => ({ namespace, name, priority: priority as number }));
-}
-
-/** The RESTMapper of the recording knows no such version. We take an owner for one whatever the version, so that a served one is enough. */
-const hasUnknownVersion = ({ object, old, new: now }: Event): boolean =>
-  [object, old, now].some((one) => one?.ownerReferences.some(({ apiVersion }) => apiVersion === 'apps/v9'));
-
-test('every recorded event leads to the same requests with the same priorities', () => {
-  // There are no generic events here: they come from channels of the user, which controllers do not have.
-  const events = lines<Event>('handlers').filter((event) => event.event !== 'generic' && !hasUnknownVersion(event));
-  expect(events.length).toBeGreaterThan(750);
-  for (const { at, ...event } of events) expect(handle(event), at).toEqual(event.want);
 });

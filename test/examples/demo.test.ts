@@ -1,5 +1,6 @@
 /** The parts of the demo that decide whether a run counts as proven: they must be able to say no. */
 import { type Transport, TransportError } from 'capstan/cache';
+import { silentLogger } from 'capstan/controller';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
@@ -13,7 +14,15 @@ import { deploymentOf, serviceOf } from '../../examples/website/children.ts';
 import { FINALIZER } from '../../examples/website/controller.ts';
 import { Deployment, Service, Website, type WebsiteObject, websiteCRD } from '../../examples/website/resources.ts';
 
-const context = { signal: new AbortController().signal, attempt: 1, get: () => undefined };
+const context = {
+  signal: new AbortController().signal,
+  attempt: 1,
+  get: () => undefined,
+  logger: silentLogger,
+  reconcileId: 'b1c7a0de-0000-4000-8000-000000000000',
+  causes: [],
+  moreCauses: 0,
+};
 
 describe('the command line', () => {
   test('has defaults, gentler ones for a real server', () => {

@@ -2,8 +2,11 @@
 import type { Subject } from '../runner.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { deltafifo, realfifo } from './fifos.ts';
+import { handlers } from './handlers.ts';
 import { keys } from './keys.ts';
+import { leaderelection } from './leaderelection.ts';
 import { ratelimiters } from './limiters.ts';
+import { predicates } from './predicates.ts';
 import { priorityqueue } from './priorityqueue.ts';
 import { store } from './store.ts';
 import { workqueue } from './workqueue.ts';
@@ -12,7 +15,10 @@ import { workqueueBlocking } from './workqueue-blocking.ts';
 export const subjects: ReadonlyMap<string, Subject> = new Map([
   ['delayingqueue', delayingqueue],
   ['deltafifo', deltafifo],
+  ['handlers', handlers],
   ['keys', keys],
+  ['leaderelection', leaderelection],
+  ['predicates', predicates],
   ['priorityqueue', priorityqueue],
   ['ratelimiters', ratelimiters],
   ['ratelimitingqueue', ratelimitingqueue],

@@ -1,0 +1,279 @@
+/**
+ * From an event to the requests it concerns. A handler only names requests; what they need is found out by the reconcile function from the
+ * cache, so that an event that came twice or late does no harm.
+ *
+ * What no change stands behind comes last: an object of an initial list and an update that changed nothing (a resync or a relist) have
+ * {@link LowPriority}, so that a controller that starts or resyncs still answers to what happens meanwhile. Where a handler chose a priority
+ * itself, that counts. controller-runtime: pkg/handler/eventhandler.go, enqueue.go, enqueue_owner.go, enqueue_mapped.go.
+ */
+import type { Resource } from '../cache/resource.ts';
+import { CapstanError, invalid, requireFunction, requireObject, show } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import type { Request } from '../request.ts';
+import type { AddOptions } from '../workqueue/index.ts';
+import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
+import { comparedAsBytes, metadataOf, sameVersion } from './metadata.ts';
+import type { EventHandler, HandlerQueue } from './source.ts';
+
+/** The priority of requests behind which there is no change. controller-runtime: `handler.LowPriority`. */
+export const LowPriority = -100;
+
+/**
+ * The request of each object itself: of an update the new one, of a tombstone without its object the key. An object without metadata is
+ * reported and leads to nothing. controller-runtime: handler.EnqueueRequestForObject.
+ *
+ * @example
+ * const cache = newSharedInformerFactory(transport);
+ * const source = kindSource({ cache, resource: Website, handler: enqueueRequestForObject() });
+ */
+export function enqueueRequestForObject(): EventHandler<object> {
+  const add = (object: object | undefined, queue: HandlerQueue): void => {
+    const request = requestOf(object);
+    if (request !== undefined) queue.add(request);
+  };
+  return withLowPriorityWhenUnchanged<object>({
+    create: ({ object }, queue) => add(object, queue),
+    update: ({ objectOld, objectNew }, queue) => add(objectNew ?? objectOld, queue),
+    delete: ({ object }, queue) => add(object, queue),
+    generic: ({ object }, queue) => add(object, queue),
+  });
+}
+
+/** The resource of the owners. */
+export type OwnerResource = Pick<Resource<never, string>, 'group' | 'kind' | 'namespaced'>;
+
+export interface OwnerOptions {
+  /** Only the owner reference with `controller: true`, of which there is at most one. Default false: every reference. */
+  onlyController?: boolean;
+  /**
+   * Versions of the owner's group that count. A reference of the right group and kind with another version is reported and ends the search
+   * in its object, as in controller-runtime, where the server's versions are these. Default: any version, so that no owner is missed because
+   * its version is no longer served.
+   */
+  versions?: readonly string[];
+}
+
+/**
+ * The requests of the owners of each object that are of the group and kind of `owner`: before and after an update, so that an owner that
+ * lost the object hears of it too; each once. A reference whose apiVersion cannot be parsed is reported and ends the search in its object.
+ * The owner of a tombstone without its object is not known: its resync or next change repairs that.
+ * controller-runtime: handler.EnqueueRequestForOwner.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const cache = newSharedInformerFactory(transport);
+ * const handler = enqueueRequestForOwner(Website, { onlyController: true });
+ * const source = kindSource({ cache, resource: Deployment, handler });
+ */
+export function enqueueRequestForOwner(owner: OwnerResource, options: OwnerOptions = {}): EventHandler<object> {
+  if (typeof owner?.kind !== 'string' || typeof owner.group !== 'string')
+    throw invalid('owner', 'what defineResource returns', owner);
+  requireObject('options', options);
+  const { onlyController = false, versions } = options;
+  if (typeof onlyController !== 'boolean') throw invalid('options.onlyController', 'a boolean', onlyController);
+  if (versions !== undefined && !Array.isArray(versions))
+    throw invalid('options.versions', 'an array of versions', versions);
+  const addOwners = (queue: HandlerQueue, now: object, old?: object): void => {
+    const requests: Request[] = [];
+    if (old !== undefined) collectOwners(old, owner, options, requests);
+    collectOwners(now, owner, options, requests);
+    for (const request of requests) queue.add(request);
+  };
+  return withLowPriorityWhenUnchanged<object>({
+    create: ({ object }, queue) => addOwners(queue, object),
+    update: ({ objectOld, objectNew, change }, queue) => {
+      // Where bytes have proved that the owners are the same, the old object need not be decoded.
+      const same = comparedAsBytes(objectOld, objectNew) && !change.metadata;
+      addOwners(queue, objectNew, same ? undefined : objectOld);
+    },
+    delete: ({ object }, queue) => addOwners(queue, object),
+    generic: ({ object }, queue) => addOwners(queue, object),
+  });
+}
+
+/**
+ * The requests that a function finds for an object, which may be of another kind; of an update for both states, each once. The function may be
+ * async: the events of its source then wait for it, one after the other, so that their order is kept. What it throws is reported and
+ * costs that event only: whoever asks a server in it had better try again in it. controller-runtime: handler.EnqueueRequestsFromMapFunc.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const handler = enqueueRequestsFromMapFunc((pod: V1Pod) => {
+ *   const name = pod.metadata?.labels?.website;
+ *   return name === undefined ? [] : [{ namespace: pod.metadata?.namespace ?? '', name }];
+ * });
+ */
+export function enqueueRequestsFromMapFunc<T = object>(
+  map: (object: T) => Iterable<Request> | Promise<Iterable<Request>>,
+): EventHandler<T> {
+  requireFunction('map', map);
+  return withLowPriorityWhenUnchanged<T>({
+    create: ({ object }, queue) => addAll(queue, [map(object)]),
+    update: ({ objectOld, objectNew }, queue) => addAll(queue, [map(objectOld), map(objectNew)]),
+    delete: ({ object }, queue) => addAll(queue, [map(object)]),
+    generic: ({ object }, queue) => addAll(queue, [map(object)]),
+  });
+}
+
+/** Returns a promise where one of the lists is one; handlers may. */
+function addAll(
+  queue: HandlerQueue,
+  lists: (Iterable<Request> | Promise<Iterable<Request>>)[],
+): Promise<void> | undefined {
+  if (lists.some(isThenable)) return Promise.all(lists).then((all) => addEach(queue, all));
+  addEach(queue, lists as Iterable<Request>[]);
+  return undefined;
+}
+
+export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function addEach(queue: HandlerQueue, lists: Iterable<Request>[]): void {
+  const requests: Request[] = [];
+  for (const list of lists) for (const request of list) addOnce(requests, request);
+  for (const request of requests) queue.add(request);
+}
+
+/**
+ * A handler of functions, one for each kind of event; those that are left out ignore theirs. Requests of an initial list and of unchanged
+ * updates come last, unless the function gives a priority. Sources take an object with such functions as it is; this checks it, and
+ * gives a handler to call elsewhere. controller-runtime: handler.Funcs.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const onlyDeletions = handlerFuncs<V1Pod>({
+ *   delete: ({ object }, queue) => queue.add({ namespace: '', name: object.spec?.nodeName ?? '' }),
+ * });
+ */
+export function handlerFuncs<T = object>(funcs: EventHandler<T>): EventHandler<T> {
+  return withLowPriorityWhenUnchanged(funcs);
+}
+
+/**
+ * The handler, with {@link LowPriority} for what it adds without a priority of its own when an object is of the initial list or an update
+ * has the version that the object had before. All handlers of this package are so, and sources make those that they are given so.
+ * controller-runtime: handler.WithLowPriorityWhenUnchanged.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function withLowPriorityWhenUnchanged<T = object>(handler: EventHandler<T>): EventHandler<T> {
+  return handler instanceof PriorityHandler ? handler : new PriorityHandler(handler);
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireEventHandler(name: string, handler: unknown): void {
+  requireObject(name, handler);
+  for (const method of ['create', 'update', 'delete', 'generic'] as const) {
+    const given: unknown = (handler as Record<string, unknown>)[method];
+    if (given !== undefined) requireFunction(`${name}.${method}`, given);
+  }
+}
+
+/** Has exactly the methods that the handler has: what a handler ignores costs nothing. */
+class PriorityHandler<T> implements EventHandler<T> {
+  readonly create: ((event: CreateEvent<T>, queue: HandlerQueue) => void) | undefined;
+  readonly update: ((event: UpdateEvent<T>, queue: HandlerQueue) => void) | undefined;
+  readonly delete: ((event: DeleteEvent<T>, queue: HandlerQueue) => void) | undefined;
+  readonly generic: ((event: GenericEvent<T>, queue: HandlerQueue) => void) | undefined;
+
+  constructor(handler: EventHandler<T>) {
+    requireEventHandler('handler', handler);
+    this.create = handler.create && ((event, queue) => handler.create?.(event, low(event.isInInitialList, queue)));
+    this.update =
+      handler.update &&
+      ((event, queue) => handler.update?.(event, low(isUnchanged(event as UpdateEvent<object>), queue)));
+    this.delete = handler.delete && ((event, queue) => handler.delete?.(event, queue));
+    this.generic = handler.generic && ((event, queue) => handler.generic?.(event, queue));
+  }
+}
+
+function isUnchanged({ objectOld, objectNew }: UpdateEvent<object | undefined>): boolean {
+  return objectOld != null && objectNew != null && sameVersion(objectOld, objectNew);
+}
+
+function low(isLow: boolean, queue: HandlerQueue): HandlerQueue {
+  return isLow ? new LowPriorityQueue(queue) : queue;
+}
+
+/** A queue whose default priority is low. */
+class LowPriorityQueue implements HandlerQueue {
+  readonly #queue: HandlerQueue;
+
+  constructor(queue: HandlerQueue) {
+    this.#queue = queue;
+  }
+
+  add(request: Request): void {
+    this.#queue.addWithOpts({ priority: LowPriority }, request);
+  }
+
+  addAfter(request: Request, ms: number): void {
+    this.#queue.addWithOpts({ priority: LowPriority, after: ms }, request);
+  }
+
+  addRateLimited(request: Request): void {
+    this.#queue.addWithOpts({ priority: LowPriority, rateLimited: true }, request);
+  }
+
+  addWithOpts(options: AddOptions, ...requests: Request[]): void {
+    const { priority = LowPriority } = options;
+    this.#queue.addWithOpts({ ...options, priority }, ...requests);
+  }
+}
+
+function requestOf(object: unknown): Request | undefined {
+  const { namespace, name } = metadataOf(object) ?? {};
+  if (typeof name === 'string') return { namespace: namespace ?? '', name };
+  handleError(invalid('object', 'an object with metadata.name', object), 'handler enqueueRequestForObject');
+  return undefined;
+}
+
+interface OwnerReference {
+  apiVersion?: string;
+  kind?: string;
+  name?: string;
+  controller?: boolean | null;
+}
+
+/** Stops at the first reference that cannot be judged; what was found before it counts. */
+function collectOwners(object: object, owner: OwnerResource, options: OwnerOptions, into: Request[]): void {
+  const metadata = metadataOf(object);
+  const references = (metadata as { ownerReferences?: OwnerReference[] } | undefined)?.ownerReferences ?? [];
+  for (const { apiVersion = '', kind, name, controller } of references) {
+    if (options.onlyController && controller !== true) continue;
+    const parsed = parseGroupVersion(apiVersion);
+    if (parsed === undefined) {
+      reportOwner(object, 'an apiVersion "version" or "group/version"', apiVersion);
+      return;
+    }
+    if (parsed.group === owner.group && kind === owner.kind && name !== undefined) {
+      if (options.versions !== undefined && !options.versions.includes(parsed.version)) {
+        reportOwner(object, `a version of ${options.versions.join(', ')}`, apiVersion);
+        return;
+      }
+      addOnce(into, { namespace: owner.namespaced ? (metadata?.namespace ?? '') : '', name });
+    }
+    if (options.onlyController) return; // metav1.GetControllerOf: the first one
+  }
+}
+
+function reportOwner(object: object, expected: string, got: string): void {
+  const { namespace = '', name } = metadataOf(object) ?? {};
+  const where = `the owner references of ${namespace}/${name}`;
+  const error = new CapstanError('INVALID_ARGUMENT', `${where}: expected ${expected}, got ${show(got)}`);
+  handleError(error, 'handler enqueueRequestForOwner');
+}
+
+/** apimachinery: schema.ParseGroupVersion; `undefined` where that is an error. */
+function parseGroupVersion(apiVersion: string): { group: string; version: string } | undefined {
+  const [first = '', second, ...rest] = apiVersion.split('/');
+  if (rest.length > 0) return undefined;
+  return second === undefined ? { group: '', version: first } : { group: first, version: second };
+}
+
+/** Requests of one event are few. */
+function addOnce(requests: Request[], request: Request): void {
+  if (!requests.some(({ namespace, name }) => name === request.name && namespace === request.namespace))
+    requests.push(request);
+}

@@ -1,0 +1,135 @@
+/**
+ * The metrics of controllers, by controller-runtime's names, labels, help texts and buckets: pkg/internal/controller/metrics/metrics.go.
+ * A controller counts in plain fields; text is made when it is asked for. As in Prometheus' own client, the figures belong to a name:
+ * controllers of one name, one after the other or side by side, are added up, and counters outlive them.
+ */
+import { requireObject } from '../errors.ts';
+import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
+import type { Collector } from './manager.ts';
+
+/** Seconds. */
+const TIME_BUCKETS: readonly number[] = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
+  2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+];
+
+/** The figures of one name. */
+export class Figures {
+  success = 0;
+  requeue = 0;
+  requeueAfter = 0;
+  errors = 0;
+  terminal = 0;
+  panics = 0;
+  timeouts = 0;
+  workers = 0;
+  active = 0;
+  readonly time: Counts = emptyCounts(TIME_BUCKETS);
+
+  observe(ms: number): void {
+    observeIn(TIME_BUCKETS, this.time, ms / 1000);
+  }
+}
+
+type Value = (figures: Figures) => number;
+
+/**
+ * Collects the metrics of controllers: `controller_runtime_reconcile_total` and its like. Controllers of a manager share one that its
+ * `/metrics` shows; without a manager, make one and give it to them as the option `metrics`.
+ *
+ * @example
+ * const metrics = new ControllerMetrics();
+ * const controller = createController({ transport, for: Website, metrics, reconcile: () => {} });
+ * console.log(metrics.text()); // controller_runtime_reconcile_total{controller="website",result="success"} 0 …
+ */
+export class ControllerMetrics implements Collector {
+  readonly #byName = new Map<string, Figures>();
+
+  /** @internal The figures that a controller of this name counts in. */
+  figuresOf(name: string): Figures {
+    let figures = this.#byName.get(name);
+    if (figures === undefined) {
+      figures = new Figures();
+      this.#byName.set(name, figures);
+    }
+    return figures;
+  }
+
+  /** Prometheus' text format, version 0.0.4; empty where there is no controller. */
+  text(): string {
+    const all = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1));
+    if (all.length === 0) return '';
+    const lines: string[] = [];
+    const head = (name: string, type: string, help: string): void => {
+      lines.push(`# HELP controller_runtime_${name} ${help}`, `# TYPE controller_runtime_${name} ${type}`);
+    };
+    const each = (name: string, type: string, help: string, value: Value): void => {
+      head(name, type, help);
+      for (const [controller, figures] of all)
+        lines.push(`controller_runtime_${name}{${label(controller)}} ${showNumber(value(figures))}`);
+    };
+    each('active_workers', 'gauge', 'Number of currently used workers per controller', (f) => f.active);
+    each(
+      'max_concurrent_reconciles',
+      'gauge',
+      'Maximum number of concurrent reconciles per controller',
+      (f) => f.workers,
+    );
+    each('reconcile_errors_total', 'counter', 'Total number of reconciliation errors per controller', (f) => f.errors);
+    each('reconcile_panics_total', 'counter', 'Total number of reconciliation panics per controller', (f) => f.panics);
+    head('reconcile_time_seconds', 'histogram', 'Length of time per reconciliation per controller');
+    for (const [controller, { time }] of all) lines.push(...histogram(controller, time));
+    each(
+      'reconcile_timeouts_total',
+      'counter',
+      'Total number of reconciliation timeouts per controller',
+      (f) => f.timeouts,
+    );
+    head('reconcile_total', 'counter', 'Total number of reconciliations per controller');
+    for (const [controller, f] of all) {
+      const results = { error: f.errors, requeue: f.requeue, requeue_after: f.requeueAfter, success: f.success };
+      for (const [result, value] of Object.entries(results))
+        lines.push(`controller_runtime_reconcile_total{${label(controller)},result="${result}"} ${value}`);
+    }
+    each(
+      'terminal_reconcile_errors_total',
+      'counter',
+      'Total number of terminal reconciliation errors per controller',
+      (f) => f.terminal,
+    );
+    return `${lines.join('\n')}\n`;
+  }
+}
+
+const label = (controller: string): string => `controller="${escapeLabel(controller)}"`;
+
+function histogram(controller: string, { sum, counts }: Counts): string[] {
+  const name = 'controller_runtime_reconcile_time_seconds';
+  let below = 0;
+  const lines = [...TIME_BUCKETS, Number.POSITIVE_INFINITY].map((bound, i) => {
+    below += counts[i] as number;
+    return `${name}_bucket{${label(controller)},le="${showNumber(bound)}"} ${below}`;
+  });
+  return [
+    ...lines,
+    `${name}_sum{${label(controller)}} ${showNumber(sum)}`,
+    `${name}_count{${label(controller)}} ${below}`,
+  ];
+}
+
+const ofManagers = new WeakMap<object, ControllerMetrics>();
+
+/** The one collector of all controllers of a manager: a metric has its header once in a text. */
+export function metricsOfManager(manager: object): ControllerMetrics {
+  let metrics = ofManagers.get(manager);
+  if (metrics === undefined) {
+    metrics = new ControllerMetrics();
+    ofManagers.set(manager, metrics);
+  }
+  return metrics;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireControllerMetrics(name: string, metrics: unknown): void {
+  requireObject(name, metrics);
+}

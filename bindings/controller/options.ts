@@ -1,0 +1,235 @@
+/**
+ * What a controller may be told, and what counts where it is not: its own option, else the manager's, else controller-runtime's default.
+ * controller-runtime: pkg/controller/controller.go (TypedOptions, DefaultFromConfig), pkg/builder/controller.go (doController).
+ */
+import type { Resource } from '../cache/resource.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import { type Logger, requireLogger, silentLogger, withFields } from '../logger.ts';
+import { type Request, requestKey } from '../request.ts';
+import {
+  defaultControllerRateLimiter,
+  ItemExponentialFailureRateLimiter,
+  type MetricsProvider,
+  type RateLimiter,
+  type RateLimitingQueue,
+} from '../workqueue/index.ts';
+import { checkLimiter } from '../workqueue/limiters.ts';
+import type { ControllerDefaults, Manager, Tracer } from './manager.ts';
+import { type ControllerMetrics, Figures, metricsOfManager, requireControllerMetrics } from './metrics.ts';
+import { type RequestQueue, requestQueue, wrapQueue } from './request-queue.ts';
+
+/** How a controller works, whatever it watches. Where an option is left out, the manager's `controllerDefaults` count. */
+export interface ControllerSettings {
+  /** In messages, logs and metrics; by default the kind in lower case. With a manager it must be the only one in the process. */
+  name?: string;
+  /** Lets controllers of a manager share a name. Default false. */
+  skipNameValidation?: boolean;
+  /** Workers. Default: the manager's for the group and kind, the manager's, 1. */
+  maxConcurrentReconciles?: number;
+  /**
+   * Delays of failed requests. Default: 5 ms, doubled by each failure of the request, up to 1000 s; without the priority queue also
+   * 10 a second with bursts of 100 for all together.
+   */
+  rateLimiter?: RateLimiter<Request>;
+  /**
+   * Whether requests have priorities, in a `PriorityQueue`; the default. Then those of the initial list and of updates that changed nothing
+   * come last (`LowPriority`), a request that comes again keeps its priority, and a result may set another one. `false`: first come,
+   * first served, in a `RateLimitingQueue`.
+   */
+  usePriorityQueue?: boolean;
+  /**
+   * Makes the queue, when the controller starts; its `key` must be `requestKey`. Given the controller's name and its rate limiter. The controller shuts it
+   * down at the end and leaves it to its maker to dispose of it.
+   */
+  newQueue?: (name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>;
+  /** After so many milliseconds the context's signal fires. The call itself is still waited for. 0, the default: never. */
+  reconciliationTimeout?: number;
+  /** How long the sources may take to start and sync, in milliseconds, before the start fails. 0, the default: two minutes. */
+  cacheSyncTimeout?: number;
+  /**
+   * Whether a mistake in the program is a failure of its request like any other; the default. `false`: what an engine throws for one (a TypeError
+   * without a cause, a ReferenceError, RangeError or SyntaxError) ends the controller, and with it the manager. Other errors are no
+   * panics, thrown or rejected with: they are how a reconcile function says that it failed.
+   */
+  recoverPanic?: boolean;
+  /** Whether it reconciles only while this process leads; it matters with a manager that elects. Default true. */
+  needLeaderElection?: boolean;
+  /** Whether sources start before this process leads, so that it works at once when it does. Default false. */
+  enableWarmup?: boolean;
+  /**
+   * A request waits until its sources have been quiet about it for so many milliseconds. Retries keep their own delays, but none begins in
+   * that time either. What changes for ever more often than that is never reconciled. 0, the default: nothing waits. kube-rs: `Config::debounce`.
+   */
+  debounceMs?: number;
+  /** After so many milliseconds a worker that failed goes on; what it had in hand comes again then. Default 1000. client-go: JitterPeriod. */
+  restartDelay?: number;
+  /**
+   * Where the controller says what it does, failures of reconciles included. Default: the manager's; without any, failures go to the hook of
+   * `setErrorHandler` and the rest is not said.
+   */
+  logger?: Logger;
+  /** Makes the logger of a request, or of the controller itself where there is none; in place of `logger`. */
+  logConstructor?: (request: Request | undefined) => Logger;
+  /** Gets a span for each reconcile. Default: the manager's. */
+  tracer?: Tracer;
+  /** Counts the controller's reconciles. Default: the manager's. */
+  metrics?: ControllerMetrics;
+  /** Gets the metrics of the controller's queue, under the controller's name. Default: the manager's. */
+  metricsProvider?: MetricsProvider;
+  /** Default: the manager's, else the host's monotonic clock. */
+  clock?: Clock;
+}
+
+/** The settings that a controller runs with. */
+export interface Settings {
+  readonly name: string;
+  /** `Website.demo.capstan.dev`; empty without a resource to reconcile. */
+  readonly groupKind: string;
+  readonly skipNameValidation: boolean;
+  readonly workers: number;
+  readonly reconciliationTimeout: number;
+  readonly cacheSyncTimeout: number;
+  readonly recoverPanic: boolean;
+  readonly needLeaderElection: boolean;
+  readonly enableWarmup: boolean;
+  readonly debounceMs: number;
+  readonly restartDelay: number;
+  /** Undefined: nobody listens. */
+  readonly logOf: ((request: Request | undefined) => Logger) | undefined;
+  readonly tracer: Tracer | undefined;
+  readonly figures: Figures;
+  readonly clock: Clock;
+  readonly newQueue: () => RequestQueue;
+}
+
+/** controller-runtime: pkg/controller/controller.go, CacheSyncTimeout. */
+const CACHE_SYNC_TIMEOUT_MS = 120_000;
+/** client-go: wait.Until's period around workers, as controller-runtime's JitterPeriod was by default. */
+const RESTART_MS = 1000;
+
+const FLAGS = [
+  'skipNameValidation',
+  'usePriorityQueue',
+  'recoverPanic',
+  'needLeaderElection',
+  'enableWarmup',
+] as const satisfies (keyof ControllerSettings)[];
+const TIMES = [
+  'reconciliationTimeout',
+  'cacheSyncTimeout',
+  'debounceMs',
+  'restartDelay',
+] as const satisfies (keyof ControllerSettings)[];
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function settingsOf(
+  options: ControllerSettings,
+  resource: Resource<never, string> | undefined,
+  manager: Manager | undefined,
+): Settings {
+  requireSettings(options);
+  const defaults: ControllerDefaults = manager?.controllerDefaults ?? {};
+  const groupKind = resource === undefined ? '' : groupKindOf(resource);
+  const name = options.name ?? resource?.kind.toLowerCase();
+  if (name === undefined || name === '') {
+    throw invalid('options.name', 'a name, as there is no resource to take it from: use "for" or "name"', name);
+  }
+  const clock = options.clock ?? manager?.clock ?? systemClock;
+  const metrics = options.metrics ?? (manager === undefined ? undefined : metricsOfManager(manager));
+  return {
+    name,
+    groupKind,
+    clock,
+    skipNameValidation: options.skipNameValidation ?? defaults.skipNameValidation ?? false,
+    workers:
+      options.maxConcurrentReconciles ??
+      defaults.groupKindConcurrency?.[groupKind] ??
+      defaults.maxConcurrentReconciles ??
+      1,
+    reconciliationTimeout: options.reconciliationTimeout || defaults.reconciliationTimeout || 0,
+    cacheSyncTimeout: options.cacheSyncTimeout || defaults.cacheSyncTimeout || CACHE_SYNC_TIMEOUT_MS,
+    recoverPanic: options.recoverPanic ?? defaults.recoverPanic ?? true,
+    needLeaderElection: options.needLeaderElection ?? defaults.needLeaderElection ?? true,
+    enableWarmup: options.enableWarmup ?? defaults.enableWarmup ?? false,
+    debounceMs: options.debounceMs ?? 0,
+    restartDelay: options.restartDelay ?? RESTART_MS,
+    logOf: logsOf(options, manager, name, resource),
+    tracer: options.tracer ?? manager?.tracer,
+    figures: metrics?.figuresOf(name) ?? new Figures(),
+    newQueue: queueOf(options, {
+      name,
+      clock,
+      metricsProvider: options.metricsProvider ?? manager?.queueMetrics,
+      hasPriorities: options.usePriorityQueue ?? defaults.usePriorityQueue ?? true,
+    }),
+  };
+}
+
+/** As Kubernetes writes it: `Deployment.apps`, and `Pod` for the core group. */
+export function groupKindOf({ group, kind }: Pick<Resource<never>, 'group' | 'kind'>): string {
+  return group === '' ? kind : `${kind}.${group}`;
+}
+
+function requireSettings(options: ControllerSettings): void {
+  if (options.name !== undefined && typeof options.name !== 'string')
+    throw invalid('options.name', 'a string', options.name);
+  if (options.maxConcurrentReconciles !== undefined)
+    requireInteger('options.maxConcurrentReconciles', options.maxConcurrentReconciles, 1);
+  for (const flag of FLAGS) {
+    if (options[flag] !== undefined && typeof options[flag] !== 'boolean')
+      throw invalid(`options.${flag}`, 'a boolean', options[flag]);
+  }
+  for (const time of TIMES) {
+    const ms: unknown = options[time] ?? 0;
+    if (typeof ms !== 'number' || !(ms >= 0)) throw invalid(`options.${time}`, 'milliseconds >= 0', ms);
+  }
+  for (const method of ['now', 'setTimer', 'clearTimer'] as const) {
+    if (options.clock !== undefined) requireFunction(`options.clock.${method}`, options.clock?.[method]);
+  }
+  if (options.rateLimiter !== undefined) checkLimiter('options.rateLimiter', options.rateLimiter);
+  if (options.newQueue !== undefined) requireFunction('options.newQueue', options.newQueue);
+  if (options.logger !== undefined) requireLogger('options.logger', options.logger);
+  if (options.logConstructor !== undefined) requireFunction('options.logConstructor', options.logConstructor);
+  if (options.tracer !== undefined) requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);
+  if (options.metrics !== undefined) requireControllerMetrics('options.metrics', options.metrics);
+  if (options.metricsProvider !== undefined) requireObject('options.metricsProvider', options.metricsProvider);
+}
+
+function logsOf(
+  { logger, logConstructor }: ControllerSettings,
+  manager: Manager | undefined,
+  controller: string,
+  resource: Resource<never, string> | undefined,
+): Settings['logOf'] {
+  if (logConstructor !== undefined) return logConstructor;
+  const base = logger ?? manager?.logger;
+  if (base === undefined || base === silentLogger) return undefined;
+  const own = withFields(base, {
+    controller,
+    ...(resource === undefined ? {} : { controllerGroup: resource.group, controllerKind: resource.kind }),
+  });
+  return (request) =>
+    request === undefined ? own : withFields(own, { namespace: request.namespace, name: request.name });
+}
+
+interface QueueSettings {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly metricsProvider: MetricsProvider | undefined;
+  readonly hasPriorities: boolean;
+}
+
+function queueOf({ newQueue, rateLimiter }: ControllerSettings, settings: QueueSettings): () => RequestQueue {
+  const { hasPriorities, ...queue } = settings;
+  if (newQueue === undefined) return () => requestQueue(hasPriorities, rateLimiter, queue);
+  return () => {
+    const { clock, name } = queue;
+    const limiter =
+      rateLimiter ??
+      (hasPriorities
+        ? new ItemExponentialFailureRateLimiter<Request>(5, 1_000_000, { key: requestKey, clock })
+        : defaultControllerRateLimiter<Request>({ key: requestKey, clock }));
+    return wrapQueue(newQueue(name, limiter));
+  };
+}

@@ -1,0 +1,176 @@
+/**
+ * The sources of one controller: started together, waited for together, added and taken away while it runs. controller-runtime:
+ * pkg/internal/controller/controller.go, startEventSourcesAndQueueLocked and Watch.
+ *
+ * A source that was taken away adds nothing any more, whatever it still does. One that was there at the start must have begun and synced within the
+ * time; one that is added later is waited for by nobody, but what it rejects with ends the controller all the same.
+ */
+import { abortable } from '../cache/wait.ts';
+import type { Clock } from '../clock.ts';
+import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import type { Request } from '../request.ts';
+import type { AddOptions } from '../workqueue/index.ts';
+import type { Cause, Source, SourceQueue, SourceStatus } from './source.ts';
+
+/** A source, and what it is called in messages beside its name. */
+export interface PlannedSource {
+  readonly source: Source;
+  /** `deployments.apps`, where it watches a resource. */
+  readonly resource?: string;
+  /** What its requests go through on their way to the queue. */
+  readonly through?: (queue: SourceQueue, signal: AbortSignal) => SourceQueue;
+}
+
+export interface StartOptions {
+  readonly controller: string;
+  readonly queue: SourceQueue;
+  /** Fires when the controller ends. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** A source that was added later could not start. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+class Entry implements SourceQueue {
+  readonly plan: PlannedSource;
+  readonly removed = new AbortController();
+  #queue: SourceQueue | undefined;
+  #open = true;
+  hasStarted = false;
+  hasSynced = false;
+  handled = 0;
+
+  constructor(plan: PlannedSource) {
+    this.plan = plan;
+  }
+
+  addWithCause(options: AddOptions, request: Request, cause: Cause): void {
+    if (!this.#open) return;
+    this.handled++;
+    this.#queue?.addWithCause(options, request, cause);
+  }
+
+  /** Resolves when it has synced; the signal ends only the waiting. */
+  async start(queue: SourceQueue, waiting: AbortSignal): Promise<void> {
+    const { source, through } = this.plan;
+    const { signal } = this.removed;
+    this.#queue = through === undefined ? queue : through(queue, signal);
+    const ends = AbortSignal.any([signal, waiting]);
+    await abortable(Promise.resolve(source.start({ queue: this, signal })), ends);
+    this.hasStarted = true;
+    if (source.waitForSync !== undefined) await abortable(source.waitForSync({ signal: ends }), ends);
+    this.hasSynced = true;
+  }
+
+  end(reason: unknown): void {
+    this.#open = false;
+    this.removed.abort(reason);
+  }
+
+  describe(): string {
+    const { source, resource } = this.plan;
+    const problem = source.status?.().problem;
+    return [
+      source.name,
+      resource === undefined ? '' : ` (${resource})`,
+      this.hasStarted ? '' : ', which has not started: its start() must not wait',
+      problem === undefined ? '' : `: ${problem}`,
+    ].join('');
+  }
+
+  report(): SourceStatus & { name: string } {
+    const { source } = this.plan;
+    const events = { handled: this.handled, filtered: 0, failed: 0 };
+    return { name: source.name, ...(source.status?.() ?? { synced: this.hasSynced, events }) };
+  }
+}
+
+export class SourceSet {
+  readonly #entries = new Set<Entry>();
+  #started: StartOptions | undefined;
+
+  /** The function it returns takes the source away: its signal fires, and it adds nothing any more. */
+  add(plan: PlannedSource): () => void {
+    requireSource('source', plan.source);
+    const entry = new Entry(plan);
+    this.#entries.add(entry);
+    if (this.#started !== undefined) this.#startLate(entry, this.#started);
+    return () => {
+      this.#entries.delete(entry);
+      entry.end(new CapstanError('STOPPED', `the source "${plan.source.name}" was removed`));
+    };
+  }
+
+  /** Starts them all. False: the controller ended meanwhile. */
+  async start(options: StartOptions): Promise<boolean> {
+    this.#started = options;
+    const { signal, clock, timeoutMs, controller } = options;
+    const endAll = (): void => {
+      for (const entry of this.#entries) entry.end(signal.reason);
+    };
+    if (signal.aborted) endAll();
+    else signal.addEventListener('abort', endAll, { once: true });
+
+    const expired = new AbortController();
+    const timer = clock.setTimer(() => expired.abort(), timeoutMs);
+    const waiting = AbortSignal.any([signal, expired.signal]);
+    const starts = [...this.#entries].map((entry) => this.#start(entry, options, waiting));
+    const all = Promise.all(starts);
+    try {
+      await abortable(all, waiting);
+      return !signal.aborted;
+    } catch (error) {
+      all.catch(() => undefined);
+      if (signal.aborted) return false;
+      throw expired.signal.aborted ? this.#timeout(controller, timeoutMs) : error;
+    } finally {
+      clock.clearTimer(timer);
+    }
+  }
+
+  report(): readonly (SourceStatus & { readonly name: string })[] {
+    return [...this.#entries].map((entry) => entry.report());
+  }
+
+  async #start(entry: Entry, { controller, queue }: StartOptions, waiting: AbortSignal): Promise<void> {
+    try {
+      await entry.start(queue, waiting);
+    } catch (cause) {
+      if (waiting.aborted) throw cause;
+      if (entry.removed.signal.aborted) return; // taken away meanwhile: nobody waits for it
+      throw new CapstanError(
+        'SOURCE_FAILED',
+        `the controller "${controller}" has a source that could not ${entry.hasStarted ? 'sync' : 'start'}: ${entry.describe()}`,
+        { cause },
+      );
+    }
+  }
+
+  #startLate(entry: Entry, options: StartOptions): void {
+    if (options.signal.aborted) {
+      entry.end(options.signal.reason);
+      return;
+    }
+    this.#start(entry, options, options.signal).catch((error) => {
+      if (!options.signal.aborted) options.onFailure(error);
+    });
+  }
+
+  #timeout(controller: string, ms: number): CapstanError {
+    const missing = [...this.#entries].filter((entry) => !entry.hasSynced).map((entry) => entry.describe());
+    return new CapstanError(
+      'CACHE_SYNC_TIMEOUT',
+      `the controller "${controller}" waited ${ms} ms for its sources, and these have not synced: ${missing.join('; ')}. ` +
+        'Is the resource served, and may this user list and watch it? Errors of the watches go to setErrorHandler.',
+    );
+  }
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireSource(name: string, source: Source): void {
+  requireObject(name, source);
+  requireFunction(`${name}.start`, source.start);
+  if (source.waitForSync !== undefined) requireFunction(`${name}.waitForSync`, source.waitForSync);
+  if (typeof source.name !== 'string') throw invalid(`${name}.name`, 'a string', source.name);
+}

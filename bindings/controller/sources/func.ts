@@ -1,0 +1,74 @@
+/** A function as a source: whatever else may lead to a request. controller-runtime: pkg/source/source.go Func. */
+import { type Clock, systemClock } from '../../clock.ts';
+import { requireFunction } from '../../errors.ts';
+import type { Request } from '../../request.ts';
+import type { AddOptions } from '../../workqueue/index.ts';
+import type { HandlerQueue, Source, SourceQueue, SourceStart, SourceStatus } from '../source.ts';
+import { EventPipe, requireName } from './pipe.ts';
+
+/** What the function is given. */
+export interface FuncStart {
+  /** Takes requests as a handler's does, with a cause of the kind `generic`, or with one that the function makes. Ignores them after the end. */
+  readonly queue: HandlerQueue & SourceQueue;
+  /** Fires when the controller ends or the source is removed from it: the function then lets go of what it holds. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A source that a function starts. It resolves once it has begun, and whatever goes on then goes on beside it: a controller waits for it
+ * before it starts. What it throws ends the controller. controller-runtime: source.Func.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const source = funcSource('pushes', ({ queue, signal }) => {
+ *   const socket = new WebSocket('wss://pushes.example.com');
+ *   socket.addEventListener('message', ({ data }) => queue.add({ namespace: 'default', name: String(data) }));
+ *   signal.addEventListener('abort', () => socket.close(), { once: true });
+ * });
+ */
+export function funcSource(
+  name: string,
+  start: (start: FuncStart) => void | Promise<void>,
+  options: { clock?: Clock } = {},
+): Source {
+  requireName('name', name);
+  requireFunction('start', start);
+  return new FuncSource(name, start, options.clock ?? systemClock);
+}
+
+class FuncSource implements Source {
+  readonly name: string;
+  readonly #start: (start: FuncStart) => void | Promise<void>;
+  readonly #pipe: EventPipe<undefined>;
+  #added = 0;
+
+  constructor(name: string, start: (start: FuncStart) => void | Promise<void>, clock: Clock) {
+    this.name = name;
+    this.#start = start;
+    this.#pipe = new EventPipe({ name, clock, handler: {} });
+  }
+
+  async start(start: SourceStart): Promise<void> {
+    this.#pipe.open(start);
+    const add = (options: AddOptions, request: Request, cause = this.#pipe.causeOf('generic')): void => {
+      if (start.signal.aborted) return;
+      this.#added++;
+      start.queue.addWithCause(options, request, cause);
+    };
+    const queue: FuncStart['queue'] = {
+      add: (request) => add({}, request),
+      addAfter: (request, ms) => add({ after: ms }, request),
+      addRateLimited: (request) => add({ rateLimited: true }, request),
+      addWithOpts: (opts, ...requests) => {
+        for (const request of requests) add(opts, request);
+      },
+      addWithCause: add,
+    };
+    await this.#start({ queue, signal: start.signal });
+  }
+
+  /** Each request counts as an event. */
+  status(): SourceStatus {
+    return { synced: true, events: { handled: this.#added, filtered: 0, failed: 0 } };
+  }
+}

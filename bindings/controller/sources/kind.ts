@@ -1,0 +1,172 @@
+/**
+ * The objects of one kind, from the informer that a cache shares among all who ask for it; and any informer, as a source.
+ *
+ * What it keeps true: a handler gets each object that was there as a create event before the source has synced; at the end it is taken away
+ * from the informer, which goes on for others. A kind that the server does not have yet gets no informer: the server is asked again each 10 s.
+ * controller-runtime: pkg/internal/source/kind.go.
+ */
+import type { InformerSelection, SharedInformerFactory } from '../../cache/factory.ts';
+import type { Registration } from '../../cache/handler.ts';
+import type { SharedIndexInformer } from '../../cache/informer.ts';
+import type { Resource } from '../../cache/resource.ts';
+import { abortable, deferred, sleep } from '../../cache/wait.ts';
+import { invalid, requireFunction } from '../../errors.ts';
+import type { Source, SourceStart, SourceStatus } from '../source.ts';
+import { EventPipe, type PipeOptions } from './pipe.ts';
+
+export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer<T>> {
+  /** Has the informer, or makes and starts it. */
+  cache: SharedInformerFactory;
+  resource: Resource<T, string>;
+  /** A part of the objects, or their metadata alone. Default: all that the cache is restricted to. */
+  selection?: InformerSelection;
+}
+
+/** controller-runtime: kind.go, the interval of PollUntilContextCancel. */
+const POLL_MS = 10_000;
+
+/**
+ * The objects of a resource, as a cache has them: create events for those that are there (`isInInitialList`), then what becomes of them. The
+ * default name is `kind Pod`.
+ *
+ * A kind that is not served yet, such as one whose CustomResourceDefinition comes later, is asked for each 10 s; `status().problem` says
+ * so. How long that may take is the controller's business (`cacheSyncTimeout`). controller-runtime: source.Kind.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const source = kindSource({
+ *   cache: newSharedInformerFactory(transport),
+ *   resource: Pod,
+ *   handler: enqueueRequestForObject(),
+ *   predicates: [generationChangedPredicate()],
+ * });
+ */
+export function kindSource<T extends object>(options: KindSourceOptions<T>): Source {
+  const { cache, resource, selection = {} } = options;
+  requireFunction('options.cache.informerFor', cache?.informerFor);
+  if (typeof resource?.kind !== 'string') throw invalid('options.resource', 'what defineResource returns', resource);
+  const pipe = new EventPipe<T>({ ...options, kind: resource.kind, name: options.name ?? `kind ${resource.kind}` });
+  const key = cache.nameOf(resource, selection); // refuses a selection that makes no sense
+  const isServed = (signal: AbortSignal): Promise<boolean> => cache.isServed(resource, { selection, signal });
+  const informer = (): SharedIndexInformer<T, never> => {
+    const informer = cache.informerFor(resource as Resource<T, never>, selection);
+    cache.start();
+    return informer;
+  };
+  return new InformerSource<T>(pipe, { key, informer, isServed, kind: resource.kind });
+}
+
+export interface InformerSourceOptions<T extends object, I extends string> extends PipeOptions<NoInfer<T>> {
+  /** Is neither started nor stopped by the source. */
+  informer: SharedIndexInformer<T, I>;
+}
+
+/**
+ * The objects of an informer that somebody else runs, by default under the name `informer`. controller-runtime: source.Informer.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function informerSource<T extends object, I extends string = never>(
+  options: InformerSourceOptions<T, I>,
+): Source {
+  const { informer } = options;
+  requireFunction('options.informer.addEventHandler', informer?.addEventHandler);
+  const pipe = new EventPipe<T>({ ...options, name: options.name ?? 'informer' });
+  return new InformerSource<T>(pipe, { informer: () => informer as unknown as SharedIndexInformer<T, never> });
+}
+
+interface Where<T extends object> {
+  informer(): SharedIndexInformer<T, never>;
+  isServed?(signal: AbortSignal): Promise<boolean>;
+  /** The informer's name in reports. */
+  key?: string;
+  kind?: string;
+}
+
+class InformerSource<T extends object> implements Source {
+  readonly name: string;
+  readonly #pipe: EventPipe<T>;
+  readonly #where: Where<T>;
+  readonly #began = deferred();
+  #signal: AbortSignal | undefined;
+  #informer: SharedIndexInformer<T, never> | undefined;
+  #registration: Registration | undefined;
+  #unserved = false;
+  /** Why it could not begin. */
+  #failure: { error: unknown } | undefined;
+
+  constructor(pipe: EventPipe<T>, where: Where<T>) {
+    this.name = pipe.name;
+    this.#pipe = pipe;
+    this.#where = where;
+  }
+
+  async start(start: SourceStart): Promise<void> {
+    this.#pipe.open(start);
+    this.#signal = start.signal;
+    // Not waited for: the server may take its time, or not have the kind yet.
+    void this.#begin(start.signal)
+      .catch((error) => (this.#failure = { error }))
+      .then(() => this.#began.resolve());
+  }
+
+  async #begin(signal: AbortSignal): Promise<void> {
+    await this.#untilServed(signal);
+    if (signal.aborted) return;
+    const informer = this.#where.informer();
+    const registration = informer.addEventHandler(this.#pipe.informerHandler(), { name: this.name });
+    this.#informer = informer;
+    this.#registration = registration;
+    signal.addEventListener('abort', () => informer.removeEventHandler(registration), { once: true });
+  }
+
+  async #untilServed(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#pipe;
+    const { isServed } = this.#where;
+    while (isServed !== undefined && !signal.aborted) {
+      const over = new AbortController();
+      const either = AbortSignal.any([signal, over.signal]);
+      const pause = sleep(clock, POLL_MS, either);
+      // An answer that does not come is not waited for: the informer has its own ways with such a server.
+      this.#unserved = (await Promise.race([isServed(either), pause])) === false;
+      if (this.#unserved) await pause;
+      over.abort();
+      if (!this.#unserved) return;
+    }
+  }
+
+  /** Rejects with ABORTED when the signal fires or the source ends before, and with whatever kept it from beginning. */
+  async waitForSync({ signal }: { signal: AbortSignal }): Promise<void> {
+    const either = this.#signal === undefined ? signal : AbortSignal.any([signal, this.#signal]);
+    await abortable(this.#began.promise, either);
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#registration !== undefined) await abortable(this.#registration.hasSyncedChecker().done, either);
+  }
+
+  status(): SourceStatus {
+    const synced = this.#registration?.hasSynced() ?? false;
+    const problem = synced ? undefined : this.#problem();
+    const { key: informer } = this.#where;
+    return {
+      synced,
+      events: this.#pipe.events(),
+      ...(informer !== undefined && { informer }),
+      ...(problem !== undefined && { problem }),
+    };
+  }
+
+  #problem(): string | undefined {
+    if (this.#failure !== undefined) return messageOf(this.#failure.error);
+    if (this.#unserved)
+      return `the server does not serve ${this.#where.key}: it is asked again each 10 s. Is the CustomResourceDefinition installed?`;
+    if (this.#informer === undefined) return undefined;
+    if (!this.#informer.hasStarted()) return 'its informer has not been started';
+    if (this.#informer.isStopped()) return 'its informer has been stopped';
+    const { lastFailure } = this.#informer.status();
+    return lastFailure === undefined ? undefined : messageOf(lastFailure.error);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

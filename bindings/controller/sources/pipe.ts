@@ -1,0 +1,256 @@
+/**
+ * The way of one source's events: predicates, then the handler, whose requests go on to the controller with what led to them.
+ *
+ * What it keeps true: an event whose predicate or handler throws is reported and costs nothing but itself; after the end nothing is added;
+ * events whose handler is async come one after the other, as their givers wait for the promise. It reads of an object no more than a cause
+ * needs, and that only once a handler has added a request. controller-runtime: pkg/internal/source/event_handler.go.
+ */
+import type { Change } from '../../cache/change.ts';
+import type { ResourceEventHandler } from '../../cache/handler.ts';
+import { DeletedFinalStateUnknown, splitMetaNamespaceKey } from '../../cache/keys.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { CapstanError, invalid, requireFunction } from '../../errors.ts';
+import { handleError } from '../../handle-error.ts';
+import type { Request } from '../../request.ts';
+import type { AddOptions } from '../../workqueue/index.ts';
+import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../event.ts';
+import { isThenable, withLowPriorityWhenUnchanged } from '../handlers.ts';
+import { hasMetadata, metadataOf } from '../metadata.ts';
+import { type EventKind, type EventTest, nameOf, requirePredicate, testOf } from '../predicates.ts';
+import type { Cause, CauseObject, EventHandler, HandlerQueue, Predicate, SourceQueue, SourceStart } from '../source.ts';
+
+/** What all sources with a handler are given. */
+export interface PipeOptions<T> {
+  /** Names the requests that an event concerns. */
+  handler: EventHandler<T>;
+  /** Events that one of them turns away never reach the handler. Default: none. */
+  predicates?: readonly Predicate<T>[];
+  /** In causes, reports and messages. */
+  name?: string;
+  /** For the time of causes, and for what a source waits for. Default: the system's. */
+  clock?: Clock;
+}
+
+/** How events of one kind go. */
+interface Lane {
+  readonly kind: EventKind;
+  readonly tests: readonly EventTest[];
+  /** The names of the predicates that an event has passed. */
+  readonly predicate: string | undefined;
+  /** `undefined`: the handler ignores such events. */
+  readonly tell: ((event: unknown, queue: HandlerQueue) => unknown) | undefined;
+}
+
+/** The handler's promise, where it gives one, for whoever has more events to wait for. It never rejects. */
+type Told = Promise<void> | undefined;
+
+export class EventPipe<T> {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly #kind: string | undefined;
+  readonly #create: Lane;
+  readonly #update: Lane;
+  readonly #delete: Lane;
+  readonly #generic: Lane;
+  #queue: SourceQueue | undefined;
+  #handled = 0;
+  #filtered = 0;
+  #failed = 0;
+
+  /**
+   * @param kind of the objects, in causes; where it is not given, what they say themselves
+   * @throws CapstanError INVALID_ARGUMENT
+   */
+  constructor(options: PipeOptions<T> & { name: string; kind?: string }) {
+    const { name, kind, predicates = [], clock = systemClock } = options;
+    requireName('options.name', name);
+    requireClock(clock);
+    if (!Array.isArray(predicates)) throw invalid('options.predicates', 'an array of predicates', predicates);
+    for (const [i, predicate] of predicates.entries()) requirePredicate(`options.predicates[${i}]`, predicate);
+    const handler = withLowPriorityWhenUnchanged(options.handler);
+    this.name = name;
+    this.clock = clock;
+    this.#kind = kind;
+    this.#create = lane('create', predicates, handler);
+    this.#update = lane('update', predicates, handler);
+    this.#delete = lane('delete', predicates, handler);
+    this.#generic = lane('generic', predicates, handler);
+  }
+
+  /** From now on events are handed on, until the signal fires. @throws CapstanError ALREADY_STARTED the second time */
+  open({ queue, signal }: SourceStart): void {
+    if (this.#queue !== undefined) {
+      const advice = 'it belongs to one controller: make another one';
+      throw new CapstanError('ALREADY_STARTED', `the source "${this.name}" has been started: ${advice}`);
+    }
+    this.#queue = signal.aborted ? CLOSED : queue;
+    const close = (): void => {
+      this.#queue = CLOSED;
+    };
+    signal.addEventListener('abort', close, { once: true });
+  }
+
+  events(): { handled: number; filtered: number; failed: number } {
+    return { handled: this.#handled, filtered: this.#filtered, failed: this.#failed };
+  }
+
+  create(event: CreateEvent<T>): Told {
+    return this.#tell(this.#create, event, event.object);
+  }
+
+  update(event: UpdateEvent<T>): Told {
+    return this.#tell(this.#update, event, event.objectNew);
+  }
+
+  delete(event: DeleteEvent<T>): Told {
+    return this.#tell(this.#delete, event, event.object);
+  }
+
+  /** Unlike the objects of an informer that of such an event may be anything. */
+  generic(event: GenericEvent<T>): Told {
+    return this.#tell(this.#generic, event, event.object);
+  }
+
+  /** Turns notifications of an informer into events. Tombstones are unwrapped; objects without metadata are reported and dropped. */
+  informerHandler(): ResourceEventHandler<T> {
+    return {
+      onAdd: (object, isInInitialList) =>
+        this.#hasMetadata('create', object) ? this.create({ object, isInInitialList }) : undefined,
+      onUpdate: (objectOld, objectNew, change: Change) =>
+        this.#hasMetadata('update', objectOld) && this.#hasMetadata('update', objectNew)
+          ? this.update({ objectOld, objectNew, change })
+          : undefined,
+      onDelete: (told) => {
+        const object = told instanceof DeletedFinalStateUnknown ? this.#lastState(told) : told;
+        const deleteStateUnknown = told instanceof DeletedFinalStateUnknown;
+        return this.#hasMetadata('delete', object) ? this.delete({ object, deleteStateUnknown }) : undefined;
+      },
+    };
+  }
+
+  #tell(lane: Lane, event: unknown, object: unknown): Told {
+    if (lane.tell === undefined) {
+      this.#filtered++;
+      return undefined;
+    }
+    let what = 'a predicate';
+    try {
+      for (const test of lane.tests) {
+        if (test(event)) continue;
+        this.#filtered++;
+        return undefined;
+      }
+      what = 'the handler';
+      const result = lane.tell(event, new EventQueue(this, lane, object));
+      if (isThenable(result)) return this.#settle(lane, object, result);
+      this.#handled++;
+    } catch (error) {
+      this.#fail(lane, object, what, error);
+    }
+    return undefined;
+  }
+
+  async #settle(lane: Lane, object: unknown, result: PromiseLike<unknown>): Promise<void> {
+    try {
+      await result;
+      this.#handled++;
+    } catch (error) {
+      this.#fail(lane, object, 'the handler', error);
+    }
+  }
+
+  #fail(lane: Lane, object: unknown, what: string, error: unknown): void {
+    this.#failed++;
+    handleError(error, `source "${this.name}": ${what} failed, ${lane.kind} event of ${describe(object)}`);
+  }
+
+  #lastState({ key, obj }: DeletedFinalStateUnknown<T>): T {
+    return obj === undefined ? ({ metadata: splitMetaNamespaceKey(key) } as T) : obj;
+  }
+
+  #hasMetadata(kind: EventKind, object: unknown): boolean {
+    if (hasMetadata(object)) return true;
+    this.#failed++;
+    handleError(invalid('object', 'an object with metadata', object), `source "${this.name}": ${kind} event`);
+    return false;
+  }
+
+  /** For `EventQueue`. */
+  add(options: AddOptions, request: Request, cause: Cause): void {
+    this.#queue?.addWithCause(options, request, cause);
+  }
+
+  /** Why a request comes: an event of this source, and what it passed and was about. */
+  causeOf(kind: EventKind, predicate?: string, object?: unknown): Cause {
+    const at = this.clock.now();
+    return { kind, source: this.name, object: causeObject(this.#kind, object), predicate, at };
+  }
+}
+
+const CLOSED: SourceQueue = { addWithCause: () => undefined };
+const AS_IT_IS: AddOptions = Object.freeze({});
+
+/** What a handler adds to while it is told of one event, and later, should it be async. The cause is made when the first request is. */
+class EventQueue<T> implements HandlerQueue {
+  readonly #pipe: EventPipe<T>;
+  readonly #lane: Lane;
+  readonly #object: unknown;
+  #cause: Cause | undefined;
+
+  constructor(pipe: EventPipe<T>, lane: Lane, object: unknown) {
+    this.#pipe = pipe;
+    this.#lane = lane;
+    this.#object = object;
+  }
+
+  add(request: Request): void {
+    this.#add(AS_IT_IS, request);
+  }
+
+  addAfter(request: Request, ms: number): void {
+    this.#add({ after: ms }, request);
+  }
+
+  addRateLimited(request: Request): void {
+    this.#add({ rateLimited: true }, request);
+  }
+
+  addWithOpts(options: AddOptions, ...requests: Request[]): void {
+    for (const request of requests) this.#add(options, request);
+  }
+
+  #add(options: AddOptions, request: Request): void {
+    this.#cause ??= this.#pipe.causeOf(this.#lane.kind, this.#lane.predicate, this.#object);
+    this.#pipe.add(options, request, this.#cause);
+  }
+}
+
+function lane<T>(kind: EventKind, predicates: readonly Predicate<T>[], handler: EventHandler<T>): Lane {
+  const asked = predicates.filter((predicate) => predicate[kind] !== undefined);
+  const tests = asked.flatMap((predicate) => testOf(predicate, kind) ?? []);
+  const predicate = asked.length === 0 ? undefined : asked.map(nameOf).join(', ');
+  return { kind, tests, predicate, tell: handler[kind]?.bind(handler) as Lane['tell'] };
+}
+
+function causeObject(kind: string | undefined, object: unknown): CauseObject | undefined {
+  const metadata = metadataOf(object);
+  if (metadata?.name === undefined) return undefined;
+  const { namespace = '', name, resourceVersion } = metadata;
+  return { kind: kind ?? (object as { kind?: string }).kind ?? '', namespace, name, resourceVersion };
+}
+
+function describe(object: unknown): string {
+  const { namespace = '', name } = metadataOf(object) ?? {};
+  return name === undefined ? 'an object without a name' : `${namespace}/${name}`;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireName(what: string, name: unknown): void {
+  if (typeof name !== 'string' || name === '') throw invalid(what, 'a string that is not empty', name);
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireClock(clock: Clock | undefined): void {
+  for (const method of ['now', 'setTimer', 'clearTimer'] as const)
+    requireFunction(`options.clock.${method}`, clock?.[method]);
+}

@@ -1,0 +1,54 @@
+/**
+ * A span for each reconcile, by an OpenTelemetry tracer. A tracer that fails costs the span and nothing else: the reconcile runs once, whatever
+ * the tracer does.
+ */
+import { handleError } from '../handle-error.ts';
+import { requestKey } from '../request.ts';
+import type { Span, Tracer } from './manager.ts';
+import type { Outcome } from './reconcile.ts';
+import type { Run } from './run.ts';
+
+/** @opentelemetry/api: SpanStatusCode.ERROR. */
+const ERROR = 2;
+
+export function traced(
+  tracer: Tracer,
+  controller: string,
+  run: Run,
+  reconcile: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const attributes = { controller, key: requestKey(run.request), reconcileId: run.id, attempt: run.attempt };
+  let running: Promise<Outcome> | undefined;
+  const once = (): Promise<Outcome> => {
+    running ??= reconcile();
+    return running;
+  };
+  try {
+    tracer.startActiveSpan(`reconcile ${controller}`, { attributes }, (span) => {
+      const outcome = once();
+      void outcome.then((ended) => guarded(() => finish(span, ended)));
+      return outcome;
+    });
+  } catch (error) {
+    handleError(error, 'tracer');
+  }
+  return once();
+}
+
+function finish(span: Span, outcome: Outcome): void {
+  span.setAttribute('outcome', outcome.kind);
+  if (outcome.kind === 'error' || outcome.kind === 'terminal') {
+    const error = outcome.error instanceof Error ? outcome.error : new Error(String(outcome.error));
+    span.recordException(error);
+    span.setStatus({ code: ERROR, message: error.message });
+  }
+  span.end();
+}
+
+function guarded(run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    handleError(error, 'tracer');
+  }
+}

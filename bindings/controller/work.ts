@@ -1,0 +1,255 @@
+/**
+ * One request after another through the reconcile function: what it is given, what its answer means for the request, and what is kept of it.
+ *
+ * What it keeps true: every request that is served is added again, forgotten, given up by a terminal error or, at the end of the controller,
+ * dropped; whatever else fails on the way (a clock, a limiter, a logger of the user's) loses none. Exactly one outcome per call:
+ * controller-runtime, pkg/internal/controller/controller.go, reconcileHandler.
+ */
+import { CapstanError } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { silentLogger, withFields } from '../logger.ts';
+import { type Request, requestKey } from '../request.ts';
+import type { AddOptions } from '../workqueue/index.ts';
+import type { Causes, KnownCauses } from './causes.ts';
+import type { Journal } from './journal.ts';
+import type { Settings } from './options.ts';
+import {
+  type CachedGet,
+  isPanic,
+  type Outcome,
+  outcomeOf,
+  outcomeOfError,
+  type Reconcile,
+  type ReconcileContext,
+} from './reconcile.ts';
+import { newReconcileId } from './reconcile-id.ts';
+import type { RequestQueue } from './request-queue.ts';
+import { Run } from './run.ts';
+import type { Cause } from './source.ts';
+import { traced } from './trace.ts';
+
+/** Where a user's rate limiter throws, its request comes again after this: it must not be lost, nor spin. */
+const LIMITER_FAILED_MS = 1000;
+
+/** An error after which no worker can go on; the controller ends with it. */
+export class Fatal {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+
+  /** What is wrong with `error`, where that is the end of all work: nothing comes out of this queue any more, or it is a Fatal already. */
+  static from(error: unknown): Fatal | undefined {
+    if (error instanceof Fatal) return error;
+    const isDead = error instanceof CapstanError && (error.code === 'POISONED' || error.code === 'DISPOSED');
+    return isDead ? new Fatal(error) : undefined;
+  }
+}
+
+export interface WorkParts<T extends object> {
+  readonly settings: Settings;
+  readonly reconcile: Reconcile<T>;
+  readonly get: CachedGet<T>;
+  readonly queue: RequestQueue;
+  readonly causes: Causes;
+  readonly journal: Journal;
+  /** Fires when the controller ends, and the signals of all calls with it. */
+  readonly stop: AbortSignal;
+}
+
+/** A run that is under way. */
+interface Call {
+  readonly run: Run;
+  readonly abort: AbortController;
+}
+
+export class Work<T extends object> {
+  readonly #parts: WorkParts<T>;
+  readonly #settings: Settings;
+  readonly #queue: RequestQueue;
+  readonly #calls = new Set<Call>();
+
+  constructor(parts: WorkParts<T>) {
+    this.#parts = parts;
+    this.#settings = parts.settings;
+    this.#queue = parts.queue;
+    const { stop } = parts;
+    const abortAll = (): void => {
+      for (const { abort } of this.#calls) abort.abort(stop.reason);
+    };
+    stop.addEventListener('abort', abortAll, { once: true });
+  }
+
+  /** What is being reconciled. */
+  running(): Run[] {
+    return [...this.#calls].map(({ run }) => run);
+  }
+
+  /** Rejects with what is no failure of the request's; then the request has been added again, unless it is a {@link Fatal}. */
+  async serve(request: Request, priority: number, causes: KnownCauses): Promise<void> {
+    const { figures, restartDelay } = this.#settings;
+    figures.active++;
+    try {
+      await this.#reconcile(request, priority, causes);
+    } catch (error) {
+      if (Fatal.from(error) === undefined) this.#queue.addWithOpts({ after: restartDelay, priority }, request);
+      throw error;
+    } finally {
+      figures.active--;
+    }
+  }
+
+  async #reconcile(request: Request, priority: number, causes: KnownCauses): Promise<void> {
+    const { clock, figures, recoverPanic } = this.#settings;
+    const attempt = this.#queue.numRequeues(request) + 1;
+    const run = new Run(request, newReconcileId(), attempt, causes, clock.now());
+    const outcome = await this.#call(run);
+    const now = clock.now();
+    run.end(outcome, now);
+    figures.observe(now - run.startedAt);
+    this.#parts.journal.note(run);
+    if (outcome.kind === 'error' && isPanic(outcome.error)) {
+      figures.panics++;
+      if (!recoverPanic) throw new Fatal(outcome.error);
+    }
+    this.#settle(run, outcome, priority);
+  }
+
+  /** Never rejects, unless the clock does. */
+  async #call(run: Run): Promise<Outcome> {
+    const { clock, figures, reconciliationTimeout, tracer } = this.#settings;
+    const abort = new AbortController();
+    const call: Call = { run, abort };
+    this.#calls.add(call);
+    const onTimeout = (): void => {
+      if (abort.signal.aborted) return;
+      figures.timeouts++;
+      abort.abort(timeout(run.request, reconciliationTimeout));
+    };
+    let timer: unknown;
+    try {
+      if (reconciliationTimeout > 0) timer = clock.setTimer(onTimeout, reconciliationTimeout);
+      const { signal } = abort;
+      return await (tracer === undefined
+        ? this.#outcome(run, signal)
+        : traced(tracer, this.#settings.name, run, () => this.#outcome(run, signal)));
+    } finally {
+      if (timer !== undefined) clock.clearTimer(timer);
+      this.#calls.delete(call);
+    }
+  }
+
+  async #outcome(run: Run, signal: AbortSignal): Promise<Outcome> {
+    const { logOf } = this.#settings;
+    const { reconcile, get } = this.#parts;
+    const { request, id, attempt, causes, moreCauses } = run;
+    try {
+      // Own properties all of them, so that a context can be spread into another one.
+      const context: ReconcileContext<T> = {
+        signal,
+        attempt,
+        get,
+        logger: logOf === undefined ? silentLogger : withFields(logOf(request), { reconcileId: id }),
+        reconcileId: id,
+        causes,
+        moreCauses,
+      };
+      return outcomeOf(await reconcile(request, context));
+    } catch (error) {
+      return outcomeOfError(error);
+    }
+  }
+
+  /** The outcome rules; a request comes again with the priority that it had. The queue drops what is added after the end. */
+  #settle(run: Run, outcome: Outcome, had: number): void {
+    const { figures } = this.#settings;
+    switch (outcome.kind) {
+      case 'success':
+        figures.success++;
+        this.#forget(run);
+        return;
+      case 'requeueAfter':
+        figures.requeueAfter++;
+        this.#forget(run);
+        this.#again({ after: outcome.ms, priority: outcome.priority ?? had }, run);
+        return;
+      case 'requeue':
+        figures.requeue++;
+        this.#again({ rateLimited: true, priority: outcome.priority ?? had }, run);
+        return;
+      case 'error':
+        figures.errors++;
+        this.#report(run, outcome.error);
+        this.#again({ rateLimited: true, priority: had }, run);
+        return;
+      case 'terminal':
+        figures.errors++;
+        figures.terminal++;
+        this.#report(run, outcome.error);
+        return;
+    }
+  }
+
+  #forget(run: Run): void {
+    try {
+      this.#queue.forget(run.request);
+    } catch (error) {
+      if (Fatal.from(error) !== undefined) throw error;
+      this.#report(run, error);
+    }
+  }
+
+  #again(options: AddOptions, run: Run): void {
+    if (this.#parts.stop.aborted) return;
+    const { request } = run;
+    try {
+      this.#queue.addWithOpts(options, request);
+    } catch (error) {
+      this.#report(run, error);
+      try {
+        this.#queue.addWithOpts({ after: LIMITER_FAILED_MS, priority: options.priority ?? 0 }, request);
+      } catch (second) {
+        throw new Fatal(second); // the queue itself has failed, and to go on would lose the request
+      }
+    }
+    this.#parts.causes.add(request, this.#causeAfter(run));
+  }
+
+  #causeAfter({ outcome, attempt, endedAt: at }: Run): Cause {
+    const source = this.#settings.name;
+    if (outcome === 'requeueAfter') return { kind: outcome, source, at };
+    return { kind: outcome === 'error' ? 'retry' : 'requeue', source, attempt: attempt + 1, at };
+  }
+
+  /** Tells of an error: the logger, else the hook for what nobody receives. Never throws. */
+  #report({ request, id }: Run, error: unknown): void {
+    const { stop } = this.#parts;
+    if (stop.aborted && isAbort(error, stop.reason)) return;
+    const { logOf, name } = this.#settings;
+    const what = `controller "${name}": reconcile of ${requestKey(request)}`;
+    if (logOf === undefined) {
+      handleError(error, what);
+      return;
+    }
+    try {
+      logOf(request).error('Reconciler error', { reconcileId: id, error });
+    } catch (second) {
+      handleError(error, what);
+      handleError(second, `controller "${name}": its logger`);
+    }
+  }
+}
+
+function timeout(request: Request, ms: number): CapstanError {
+  return new CapstanError('TIMEOUT', `the reconcile of ${requestKey(request)} has not ended within ${ms} ms`);
+}
+
+/** The way a call ends that was told to: nothing to report. */
+function isAbort(error: unknown, reason: unknown): boolean {
+  for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth++) {
+    const { name, code, kind } = current as Error & { code?: unknown; kind?: unknown };
+    if (current === reason || name === 'AbortError' || code === 'ABORTED' || kind === 'aborted') return true;
+  }
+  return false;
+}

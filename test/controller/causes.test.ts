@@ -1,0 +1,202 @@
+/** Why a request is reconciled: what is kept of its causes from the source to the reconcile function. */
+import type { Cause } from 'capstan/controller';
+import { setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Causes, MOST_CAUSES } from '../../bindings/controller/causes.ts';
+import { RequestMap } from '../../bindings/controller/request-map.ts';
+import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
+
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  previous = setErrorHandler(() => undefined);
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+/** The causes that each reconcile was given, with their times, and how many more. */
+function whys(reconcile: Parameters<typeof rig>[0] = () => undefined, options: Parameters<typeof rig>[1] = {}) {
+  const seen: string[] = [];
+  const parts = rig((request, context) => {
+    const causes = context.causes.map(({ kind, at, attempt }) => `${kind}${attempt ?? ''}@${at}`);
+    seen.push([...causes, ...(context.moreCauses > 0 ? [`${context.moreCauses} more`] : [])].join(' '));
+    return reconcile(request, context);
+  }, options);
+  return { ...parts, seen };
+}
+
+/** One worker stands at "gate" until it is let go. */
+async function busy(options: Parameters<typeof rig>[1] = {}) {
+  const gate = Promise.withResolvers<void>();
+  const parts = whys(({ name }) => (name === 'gate' ? gate.promise : undefined), options);
+  await parts.start();
+  parts.source.add('gate');
+  await parts.clock.settle();
+  parts.seen.length = 0;
+  return {
+    ...parts,
+    async open() {
+      gate.resolve();
+      await parts.clock.settle();
+    },
+  };
+}
+
+test('a run has the causes of all adds that were merged into it, in order', async () => {
+  const { source, seen, open } = await busy();
+  source.add('a', {}, causeOf('create', 1));
+  source.add('a', {}, causeOf('update', 2));
+  source.add('a', {}, causeOf('delete', 3));
+  await open();
+  expect(seen).toEqual(['create@1 update@2 delete@3']);
+});
+
+// The worker hears of a request later than the queue hands it out: it took the causes of both runs, and the second had none.
+test.each([true, false])(
+  'a request that is added twice to a worker that waits has each cause once (priorities: %s)',
+  async (usePriorityQueue) => {
+    const { source, seen, start, clock } = whys(undefined, { usePriorityQueue });
+    await start();
+    source.add('a', {}, causeOf('create', 1));
+    source.add('a', {}, causeOf('update', 2));
+    await clock.settle();
+    expect(seen).toEqual(['create@1', 'update@2']);
+  },
+);
+
+test('the object, the source and the predicates of a cause arrive as they are', async () => {
+  const given: (readonly Cause[])[] = [];
+  const { source, start, clock } = rig((_, { causes }) => void given.push(causes));
+  const cause: Cause = {
+    kind: 'update',
+    source: 'owns Part',
+    object: { kind: 'Part', namespace: 'default', name: 'p', resourceVersion: '7' },
+    predicate: 'generationChanged',
+    at: 5,
+  };
+  await start();
+  source.add('a', {}, cause);
+  await clock.settle();
+  expect(given).toEqual([[cause]]);
+  expect(given[0]?.[0]).toBe(cause);
+});
+
+test('what comes while a request is reconciled is a cause of its next run', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { source, seen, start, clock } = whys(() => gate.promise);
+  await start();
+  source.add('a', {}, causeOf('create', 1));
+  await clock.settle();
+  source.add('a', {}, causeOf('update', 2));
+  gate.resolve();
+  await clock.settle();
+  expect(seen).toEqual(['create@1', 'update@2']);
+});
+
+test('a retry and a requeue are causes too, with the number of the try to come, beside what happens meanwhile', async () => {
+  const { source, seen, start, clock } = whys(
+    answers({ a: [fail, fail, () => ({ requeue: true }), () => ({ requeueAfter: 100 })] }),
+  );
+  await start();
+  source.add('a', {}, causeOf('create', 0));
+  await clock.run(34);
+  source.add('a', { after: 5 }, causeOf('update', 34));
+  await clock.run(1000);
+  expect(seen).toEqual(['create@0', 'retry2@0', 'retry3@5', 'requeue4@15 update@34', 'requeueAfter@35']);
+});
+
+test.each([true, false])(
+  'of very many the first ones and the newest are kept, and the others counted (priorities: %s)',
+  async (usePriorityQueue) => {
+    const { source, seen, open } = await busy({ usePriorityQueue });
+    for (let i = 0; i < 20; i++) source.add('a', {}, causeOf('update', i));
+    await open();
+    expect(seen).toEqual(['update@0 update@1 update@2 update@3 update@4 update@5 update@6 update@19 12 more']);
+    expect(MOST_CAUSES).toBe(8);
+  },
+);
+
+test('requests of one name in two namespaces, and keys that join alike, have their own', () => {
+  const causes = new Causes();
+  causes.add({ namespace: 'a', name: 'b/c' }, causeOf('create'));
+  causes.add({ namespace: 'a/b', name: 'c' }, causeOf('update'));
+  causes.add({ namespace: '__proto__', name: 'constructor' }, causeOf('delete'));
+  expect(causes.size).toBe(3);
+  expect(causes.of({ namespace: 'a/b', name: 'c' }).causes).toEqual([causeOf('update')]);
+  expect(causes.take({ namespace: 'a', name: 'b/c' }).causes).toEqual([causeOf('create')]);
+  expect(causes.take({ namespace: 'a', name: 'b/c' })).toEqual({ causes: [], moreCauses: 0 });
+  expect(causes.take({ namespace: '__proto__', name: 'constructor' }).causes).toEqual([causeOf('delete')]);
+  expect(causes.size).toBe(1);
+});
+
+test('causes that were taken can be given back, before those that came since', () => {
+  const causes = new Causes();
+  const request = requestOf('a');
+  for (let i = 0; i < 5; i++) causes.add(request, causeOf('create', i));
+  const taken = causes.take(request);
+  causes.add(request, causeOf('update', 5));
+  causes.giveBack(request, taken);
+  causes.giveBack(request, { causes: [], moreCauses: 0 });
+  expect(causes.of(request).causes.map(({ at }) => at)).toEqual([0, 1, 2, 3, 4, 5]);
+  for (let i = 6; i < 20; i++) causes.add(request, causeOf('update', i));
+  const many = causes.take(request);
+  expect(many.moreCauses).toBe(12);
+  causes.add(request, causeOf('delete', 20));
+  causes.giveBack(request, many);
+  expect(causes.of(request)).toMatchObject({ moreCauses: 13 });
+  expect(causes.of(request).causes.map(({ at }) => at)).toEqual([0, 1, 2, 3, 4, 5, 6, 20]);
+});
+
+test('a cause whose request the queue refused is taken back', () => {
+  const causes = new Causes();
+  const request = requestOf('a');
+  const [one, two] = [causeOf('create'), causeOf('update')];
+  causes.add(request, one);
+  causes.remove(request, one);
+  expect(causes.size).toBe(0);
+  causes.add(request, one);
+  causes.add(request, two);
+  causes.remove(request, two);
+  expect(causes.of(request).causes).toEqual([one]);
+  causes.remove(requestOf('other'), one);
+});
+
+test('nothing is kept of requests that were reconciled, nor after the end', async () => {
+  const { source, start, clock, controller } = rig();
+  await start();
+  for (let i = 0; i < 50; i++) source.add(`r${i}`);
+  await clock.settle();
+  expect(controller.report().keys).toEqual([]);
+  source.add('later', { after: 1000 });
+  expect(controller.report().keys).toMatchObject([{ name: 'later', causes: [{ kind: 'generic' }] }]);
+  await controller.stop();
+  expect(controller.report().keys).toEqual([]);
+});
+
+test('a map of requests follows what is in it: namespaces that became empty are let go of', () => {
+  const map = new RequestMap<number>();
+  const request = (i: number) => ({ namespace: `team-${i}`, name: 'web' });
+  for (let i = 0; i < 1000; i++) {
+    map.set(request(i), i);
+    map.set(request(i), -i);
+    expect(map.take(request(i))).toBe(-i);
+    expect(map.take(request(i))).toBeUndefined();
+  }
+  expect([map.size, [...map.entries()]]).toEqual([0, []]);
+  for (let i = 0; i < 1000; i++) map.set(request(i), i);
+  expect(map.size).toBe(1000);
+  expect([...map.entries()].map(([, value]) => value).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 1000 }, (_, i) => i),
+  );
+  for (let i = 1; i < 1000; i++) map.take(request(i));
+  expect([...map.entries()]).toEqual([[request(0), 0]]);
+  expect([map.has(request(0)), map.has(request(1)), map.get(request(0)), map.get(request(1))]).toEqual([
+    true,
+    false,
+    0,
+    undefined,
+  ]);
+  map.clear();
+  expect([map.size, map.get(request(0))]).toEqual([0, undefined]);
+  expect(requestOf('a')).toEqual({ namespace: 'default', name: 'a' });
+});

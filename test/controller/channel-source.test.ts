@@ -1,0 +1,337 @@
+/** Channels, timers and functions as sources. */
+import {
+  channelSource,
+  EventChannel,
+  enqueueRequestForObject,
+  funcSource,
+  type GenericEvent,
+  newPredicateFuncs,
+  timerSource,
+} from 'capstan/controller';
+import { FakeClock, type Request } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { reports } from '../cache/told.ts';
+import { RecordingQueue, started, type Thing, telling, thing } from './source-rig.ts';
+
+const reported = reports();
+const clock = new FakeClock();
+const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+
+/** A handler that holds each event until `next` is called. */
+function held() {
+  const told: string[] = [];
+  const waiting: (() => void)[] = [];
+  const handler = {
+    generic({ object }: GenericEvent<Thing>) {
+      told.push(object.metadata.name);
+      return new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+  };
+  return { told, handler, next: () => waiting.shift()?.() };
+}
+
+describe('a channel source', () => {
+  test('gives what is sent to the handler as generic events, past the predicates', async () => {
+    const events = new EventChannel<Thing>();
+    const told: string[] = [];
+    const notB = newPredicateFuncs((object: Thing) => object.metadata.name !== 'b', { name: 'notB' });
+    const source = channelSource({ events, handler: telling(told), predicates: [notB], clock });
+    const { queue } = await started(source);
+    for (const name of ['a', 'b', 'c']) expect(events.trySend(thing(name))).toBe(true);
+    await clock.settle();
+    expect(told).toEqual(['generic n/a', 'generic n/c']);
+    expect(queue.added[0]).toEqual({
+      request: 'n/a',
+      cause: {
+        kind: 'generic',
+        source: 'channel',
+        object: { kind: '', namespace: 'n', name: 'a', resourceVersion: '1' },
+        predicate: 'notB',
+        at: clock.now(),
+      },
+    });
+    expect(source.status?.()).toEqual({ synced: true, events: { handled: 2, filtered: 1, failed: 0 } });
+    expect(source.waitForSync).toBeUndefined();
+  });
+
+  test('takes events one after the other from an async handler, and no more than its buffer ahead', async () => {
+    const asked: number[] = [];
+    async function* endless(): AsyncGenerator<GenericEvent<Thing>> {
+      for (let i = 1; ; i++) {
+        asked.push(i);
+        yield { object: thing(`e${i}`) };
+      }
+    }
+    const { told, handler, next } = held();
+    await started(channelSource({ events: endless(), handler, bufferSize: 2, clock }));
+    await clock.settle();
+    // One is with the handler, two wait in the buffer, one waits to get in.
+    expect([told, asked.length]).toEqual([['e1'], 4]);
+    next();
+    await clock.settle();
+    expect([told, asked.length]).toEqual([['e1', 'e2'], 5]);
+  });
+
+  test('gives pending events to the handler in their order once it goes on', async () => {
+    const events = new EventChannel<Thing>({ capacity: 1 });
+    const { told, handler, next } = held();
+    await started(channelSource({ events, handler, bufferSize: 1, clock }));
+    for (const name of ['a', 'b', 'c', 'd']) await Promise.race([events.send(thing(name)), clock.settle()]);
+    expect(told).toEqual(['a']);
+    for (let i = 0; i < 4; i++) {
+      next();
+      await clock.settle();
+    }
+    expect(told).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('gets what was sent before it was started', async () => {
+    const events = new EventChannel<Thing>();
+    events.trySend(thing('early'));
+    const told: string[] = [];
+    await started(channelSource({ events, handler: telling(told), clock }));
+    await clock.settle();
+    expect(told).toEqual(['generic n/early']);
+  });
+
+  test('has nothing more to say when its channel is closed, after what was in it', async () => {
+    const events = new EventChannel<Thing>();
+    events.trySend(thing('last'));
+    events.close();
+    const told: string[] = [];
+    const source = channelSource({ events, handler: telling(told), clock });
+    await started(source);
+    await clock.settle();
+    expect(told).toEqual(['generic n/last']);
+    expect(source.status?.().problem).toBeUndefined();
+    expect(events.trySend(thing('late'))).toBe(false);
+    await expect(events.send(thing('late'))).rejects.toMatchObject({ code: 'STOPPED' });
+  });
+
+  test('reports events that end with an error, and says so', async () => {
+    const error = new Error('the broker is gone');
+    async function* failing(): AsyncGenerator<GenericEvent<Thing>> {
+      yield { object: thing('a') };
+      throw error;
+    }
+    const told: string[] = [];
+    const source = channelSource({ events: failing(), handler: telling(told), name: 'broker', clock });
+    await started(source);
+    await clock.settle();
+    expect(told).toEqual(['generic n/a']);
+    expect(reported).toEqual([{ error, what: 'source "broker": its events' }]);
+    expect(source.status?.().problem).toContain('the broker is gone');
+  });
+
+  test('lets go of its iterable at the end, and takes nothing more', async () => {
+    let returned = 0;
+    const events: AsyncIterable<GenericEvent<Thing>> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise(() => undefined),
+        return: () => {
+          returned++;
+          return Promise.resolve({ done: true, value: undefined });
+        },
+      }),
+    };
+    const { stop } = await started(channelSource({ events, handler: enqueueRequestForObject(), clock }));
+    await clock.settle();
+    expect(returned).toBe(0);
+    stop();
+    await clock.settle();
+    expect(returned).toBe(1);
+  });
+
+  test('gives the turn to others while events come without a pause', async () => {
+    let endless = true;
+    async function* always(): AsyncGenerator<GenericEvent<Thing>> {
+      while (endless) yield { object: thing('a') };
+    }
+    // Its events never wait for anything: without turns in between this test would not come back from the settling.
+    const real = { now: () => performance.now(), setTimer: clock.setTimer, clearTimer: clock.clearTimer };
+    const source = channelSource({ events: always(), handler: { generic: () => undefined }, clock: real });
+    await started(source);
+    await clock.settle();
+    endless = false;
+    expect(source.status?.().events.handled).toBeGreaterThan(0);
+  });
+
+  test('refuses options that make no sense', () => {
+    const handler = enqueueRequestForObject();
+    expect(() => channelSource({ events: [] as unknown as EventChannel<Thing>, handler })).toThrow(invalid);
+    expect(() => channelSource({ events: new EventChannel<Thing>(), handler, bufferSize: 0 })).toThrow(invalid);
+    expect(() => new EventChannel({ capacity: 0 })).toThrow(invalid);
+  });
+});
+
+describe('an event channel', () => {
+  test('says when it is full; whoever waits is served in order, unless the wait is given up', async () => {
+    const channel = new EventChannel<string>({ capacity: 2 });
+    expect([channel.trySend('a'), channel.trySend('b'), channel.trySend('c'), channel.length]).toEqual([
+      true,
+      true,
+      false,
+      2,
+    ]);
+    const given = new AbortController();
+    const sent: string[] = [];
+    const givenUp = channel.send('c', { signal: given.signal });
+    const waiting = channel.send('d').then(() => void sent.push('d'));
+    given.abort();
+    await expect(givenUp).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(channel.send('e', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+    const reader = channel[Symbol.asyncIterator]();
+    expect(await reader.next()).toEqual({ done: false, value: { object: 'a' } });
+    await waiting;
+    expect(sent).toEqual(['d']);
+    channel.close();
+    expect([(await reader.next()).value, (await reader.next()).value]).toEqual([{ object: 'b' }, { object: 'd' }]);
+    expect(await reader.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('that is closed tells those who wait to send, and those who read', async () => {
+    const channel = new EventChannel<string>({ capacity: 1 });
+    channel.trySend('a');
+    const sending = channel.send('b');
+    const empty = new EventChannel<string>();
+    const reading = empty[Symbol.asyncIterator]().next();
+    channel.close();
+    empty.close();
+    empty.close();
+    await expect(sending).rejects.toMatchObject({ code: 'STOPPED' });
+    expect(await reading).toEqual({ done: true, value: undefined });
+  });
+
+  test('gives each event to one reader', async () => {
+    const channel = new EventChannel<number>();
+    const [first, second] = [channel[Symbol.asyncIterator](), channel[Symbol.asyncIterator]()];
+    const reads = [first.next(), second.next()];
+    channel.trySend(1);
+    channel.trySend(2);
+    expect((await Promise.all(reads)).map(({ value }) => value)).toEqual([{ object: 1 }, { object: 2 }]);
+  });
+});
+
+describe('a timer source', () => {
+  const request = (name: string): Request => ({ namespace: 'n', name });
+
+  test('asks for its requests each time, from one pause after the start on', async () => {
+    const clock = new FakeClock();
+    const source = timerSource({ everyMs: 1000, requests: [request('a'), request('b')], clock });
+    const { queue, stop } = await started(source);
+    await clock.run(999);
+    expect(queue.added).toEqual([]);
+    await clock.run(1);
+    expect(queue.added).toMatchObject([
+      { request: 'n/a', cause: { kind: 'generic', source: 'timer', at: 1000 } },
+      { request: 'n/b', cause: { object: undefined } },
+    ]);
+    await clock.run(2000);
+    expect(queue.added).toHaveLength(6);
+    stop();
+    await clock.settle();
+    expect(clock.timers()).toBe(0);
+    await clock.run(5000);
+    expect(queue.added).toHaveLength(6);
+    expect(source.status?.()).toEqual({ synced: true, events: { handled: 3, filtered: 0, failed: 0 } });
+  });
+
+  test('asks a function at each tick, waits for it, and begins the next pause after it', async () => {
+    const clock = new FakeClock();
+    let find = (_: Request[]): void => undefined;
+    const requests = () => new Promise<Request[]>((resolve) => (find = resolve));
+    const { queue } = await started(timerSource({ everyMs: 1000, requests, clock, name: 'external' }));
+    await clock.run(1500);
+    find([request('a')]);
+    await clock.run(999);
+    expect(queue.added).toMatchObject([{ request: 'n/a', cause: { source: 'external', at: 1500 } }]);
+    find([]);
+    await clock.run(1);
+    find([request('b')]);
+    await clock.settle();
+    expect(queue.requests()).toEqual(['n/a', 'n/b']);
+  });
+
+  test('that fails at a tick reports it and goes on', async () => {
+    const clock = new FakeClock();
+    let calls = 0;
+    const requests = (): Request[] => {
+      if (++calls === 1) throw new Error('no');
+      return [request('a')];
+    };
+    const { queue } = await started(timerSource({ everyMs: 10, requests, clock }));
+    await clock.run(20);
+    expect(queue.requests()).toEqual(['n/a']);
+    expect(reported).toMatchObject([{ what: expect.stringContaining('source "timer": the handler failed') }]);
+  });
+
+  test('tells a handler of each tick, with jitter', async () => {
+    const clock = new FakeClock();
+    const ticks: string[] = [];
+    const chances = [0, 0.5, 0.999];
+    await started(
+      timerSource({
+        everyMs: 1000,
+        jitter: 0.1,
+        random: () => chances.shift() ?? 0,
+        clock,
+        handler: { generic: ({ object: { tick } }) => void ticks.push(`${tick} at ${Math.round(clock.now())}`) },
+      }),
+    );
+    await clock.run(4200);
+    expect(ticks).toEqual(['1 at 1000', '2 at 2050', '3 at 3150', '4 at 4150']);
+  });
+
+  test('refuses options that make no sense', () => {
+    expect(() => timerSource({ everyMs: 0, requests: [] })).toThrow(invalid);
+    expect(() => timerSource({ everyMs: 1, jitter: -1, requests: [] })).toThrow(invalid);
+    expect(() => timerSource({ everyMs: 1, requests: 'a' as unknown as [] })).toThrow(invalid);
+    expect(() => timerSource({ everyMs: 1 } as Parameters<typeof timerSource>[0])).toThrow(invalid);
+  });
+});
+
+describe('a function source', () => {
+  test('calls its function at the start, with a queue that knows why', async () => {
+    const clock = new FakeClock(9);
+    const source = funcSource(
+      'broker',
+      ({ queue, signal }) => {
+        expect(signal.aborted).toBe(false);
+        queue.add({ namespace: '', name: 'a' });
+        queue.addAfter({ namespace: '', name: 'b' }, 5);
+        queue.addRateLimited({ namespace: '', name: 'c' });
+        queue.addWithOpts({ priority: 1 }, { namespace: '', name: 'd' });
+        queue.addWithCause({}, { namespace: '', name: 'e' }, { kind: 'delete', source: 'other', at: 1 });
+      },
+      { clock },
+    );
+    const { queue } = await started(source);
+    const cause = { kind: 'generic', source: 'broker', at: 9 };
+    expect(queue.added).toEqual([
+      { request: '/a', cause },
+      { request: '/b', after: 5, cause },
+      { request: '/c', rateLimited: true, cause },
+      { request: '/d', priority: 1, cause },
+      { request: '/e', cause: { kind: 'delete', source: 'other', at: 1 } },
+    ]);
+    expect(source.status?.().events.handled).toBe(5);
+  });
+
+  test('rejects with what its function throws, and gives nothing on after the end', async () => {
+    const error = new Error('expected');
+    const failing = funcSource('broker', () => Promise.reject(error));
+    await expect(failing.start({ queue: new RecordingQueue(), signal: new AbortController().signal })).rejects.toBe(
+      error,
+    );
+    let late = (): void => undefined;
+    const source = funcSource('broker', ({ queue }) => {
+      late = () => queue.add({ namespace: '', name: 'late' });
+    });
+    const { queue, stop } = await started(source);
+    stop();
+    late();
+    expect(queue.added).toEqual([]);
+    expect(() => funcSource('', () => undefined)).toThrow(invalid);
+    expect(() => funcSource('x', 1 as unknown as () => void)).toThrow(invalid);
+  });
+});

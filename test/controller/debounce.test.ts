@@ -1,0 +1,185 @@
+/** The option debounceMs. kube-rs: kube-runtime/src/scheduler.rs and controller/mod.rs, the tests of debounce. */
+import { createController, type Result } from 'capstan/controller';
+import { setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeClock } from '../../bindings/clock.ts';
+import { Debounce } from '../../bindings/controller/debounce.ts';
+import { FakeCluster, type TestObject } from './fake-cluster.ts';
+import { Widget, widget } from './resources.ts';
+import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
+
+let reported: unknown[];
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error) => reported.push(error));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+test('a request waits until it has been quiet for so long, and has the causes of all that time', async () => {
+  const causes: number[] = [];
+  const { source, calls, start, clock } = rig((_, context) => void causes.push(context.causes.length), {
+    debounceMs: 100,
+  });
+  await start();
+  source.add('a');
+  await clock.run(60);
+  source.add('a');
+  await clock.run(99);
+  source.add('a');
+  await clock.run(99);
+  expect(calls).toEqual([]);
+  await clock.run(1);
+  expect(calls).toEqual(['a@259']);
+  expect(causes).toEqual([3]);
+  expect(clock.timers()).toBe(0);
+});
+
+test('each request has a quiet time of its own', async () => {
+  const { source, calls, start, clock } = rig(undefined, { debounceMs: 100 });
+  await start();
+  source.add('a');
+  await clock.run(10);
+  source.add('b');
+  await clock.run(40);
+  source.add('a');
+  await clock.run(1000);
+  expect(calls).toEqual(['b@110', 'a@150']);
+});
+
+test('what comes while a request is reconciled waits too', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { source, calls, start, clock } = rig(() => gate.promise, { debounceMs: 100 });
+  await start();
+  source.add('a');
+  await clock.run(100);
+  source.add('a');
+  gate.resolve();
+  await clock.run(99);
+  expect(calls).toEqual(['a@100']);
+  await clock.run(1);
+  expect(calls).toEqual(['a@100', 'a@200']);
+});
+
+test('a retry has its own delay, but none begins before the request is quiet', async () => {
+  const { source, calls, start, clock } = rig(answers({ a: [fail, fail] }), { debounceMs: 100 });
+  await start();
+  source.add('a');
+  await clock.run(105);
+  expect(calls).toEqual(['a@100', 'a@105']); // the retry is due 5 ms after the failure, with nothing in between
+  source.add('a');
+  await clock.run(99);
+  expect(calls).toHaveLength(2); // the next one would have been due at 115
+  await clock.run(1);
+  expect(calls).toEqual(['a@100', 'a@105', 'a@205']);
+  await clock.run(10_000);
+  expect(calls).toHaveLength(3);
+});
+
+test('what a source adds with a delay of its own keeps that', async () => {
+  const { source, calls, start, clock } = rig(undefined, { debounceMs: 100 });
+  await start();
+  source.add('a', { after: 30 });
+  source.add('b', { rateLimited: true });
+  await clock.run(1000);
+  expect(calls).toEqual(['b@5', 'a@30']);
+});
+
+test('the highest priority of that time counts', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { source, calls, start, clock } = rig(
+    ({ name }): Result | Promise<undefined> | undefined => {
+      if (name === 'gate') return gate.promise.then(() => undefined);
+      return undefined;
+    },
+    { debounceMs: 100 },
+  );
+  await start();
+  source.add('gate');
+  await clock.run(100);
+  source.add('normal');
+  source.add('high', { priority: 5 });
+  source.add('high', { priority: -100 });
+  await clock.run(100);
+  gate.resolve();
+  await clock.settle();
+  expect(calls).toEqual(['gate@100', 'high@200', 'normal@200']);
+});
+
+test('the report shows what waits to be quiet, and for how long', async () => {
+  const { source, start, clock, controller } = rig(undefined, { debounceMs: 100 });
+  await start();
+  source.add('a', { priority: 3 }, causeOf('update', 7));
+  await clock.run(30);
+  expect(controller.report()).toMatchObject({
+    queue: { ready: 0, waiting: 1, processing: 0 },
+    keys: [{ name: 'a', state: 'waiting', priority: 3, waitingMs: 70, causes: [{ kind: 'update', at: 7 }] }],
+  });
+});
+
+test('the end drops what waits', async () => {
+  const { source, calls, start, clock, controller } = rig(undefined, { debounceMs: 100 });
+  await start();
+  source.add('a');
+  await controller.stop();
+  await clock.run(1000);
+  expect(calls).toEqual([]);
+  expect(clock.timers()).toBe(0);
+});
+
+test('an update of an object in a cache is debounced like any other', async () => {
+  const cluster = new FakeCluster();
+  const clock = new FakeClock();
+  const seen: string[] = [];
+  const controller = createController<TestObject>({
+    transport: cluster,
+    for: Widget,
+    clock,
+    debounceMs: 50,
+    reconcile: (request, { get }) => void seen.push(`${get(request)?.spec?.step}@${clock.now()}`),
+  });
+  cluster.put('widgets', widget('a', 'default', { step: 0 }));
+  const run = controller.run();
+  for (let step = 1; step <= 5; step++) {
+    await clock.run(20);
+    cluster.put('widgets', widget('a', 'default', { step }));
+  }
+  await clock.run(1000);
+  expect(seen).toEqual(['5@150']);
+  await controller.stop();
+  await run;
+});
+
+// Had it been taken, the queue would have refused it each time its wait ended, for ever.
+test('what the queue would refuse is refused at once, and told to whoever adds it', () => {
+  const clock = new FakeClock();
+  const debounce = new Debounce(clock, 100, () => undefined);
+  expect(() => debounce.add({ namespace: 'a' } as never, 0)).toThrow(/request/);
+  expect(() => debounce.add(requestOf('a'), 0.5)).toThrow(/priority/);
+  expect([debounce.size, clock.timers()]).toEqual([0, 0]);
+});
+
+test('what the queue refuses for want of room or memory is tried again, and nothing else waits for it', async () => {
+  const clock = new FakeClock();
+  const released: string[] = [];
+  let full = true;
+  const debounce = new Debounce(clock, 100, ({ name }) => {
+    if (name === 'a' && full) throw new Error('full');
+    released.push(`${name}@${clock.now()}`);
+  });
+  debounce.add(requestOf('a'), 0);
+  debounce.add(requestOf('b'), 0);
+  await clock.run(150);
+  expect(released).toEqual(['b@100']);
+  full = false;
+  await clock.run(50);
+  expect(released).toEqual(['b@100', 'a@200']);
+  expect(reported).toHaveLength(1);
+  expect([debounce.size, clock.timers()]).toEqual([0, 0]);
+});
+
+test('the option has to be a time', () => {
+  expect(() => rig(undefined, { debounceMs: -1 })).toThrow(/"options\.debounceMs" expected milliseconds >= 0, got -1/);
+});

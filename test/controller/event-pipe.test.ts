@@ -1,0 +1,249 @@
+/** From an informer's notifications to events, past predicates to a handler: what every source with a handler does. */
+import { DeletedFinalStateUnknown } from 'capstan/cache';
+import {
+  and,
+  type EventHandler,
+  enqueueRequestForObject,
+  generationChangedPredicate,
+  LowPriority,
+  newPredicateFuncs,
+  or,
+  type Predicate,
+} from 'capstan/controller';
+import { FakeClock } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
+import { reports } from '../cache/told.ts';
+import { RecordingQueue, type Thing, telling, thing, unknownChange } from './source-rig.ts';
+
+const reported = reports();
+
+function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = []) {
+  const clock = new FakeClock(50);
+  const pipe = new EventPipe<Thing>({ name: 'kind Thing', kind: 'Thing', handler, predicates, clock });
+  const queue = new RecordingQueue();
+  const end = new AbortController();
+  pipe.open({ queue, signal: end.signal });
+  const informer = pipe.informerHandler();
+  return { clock, pipe, queue, informer, stop: () => end.abort() };
+}
+
+const all = (passes: boolean): Predicate<Thing> => newPredicateFuncs<Thing>(() => passes, { name: String(passes) });
+
+describe('an informer’s notifications', () => {
+  test('become create, update and delete events with their objects', () => {
+    const events: unknown[] = [];
+    const { informer } = setUp({
+      create: (event) => void events.push(event),
+      update: (event) => void events.push(event),
+      delete: (event) => void events.push(event),
+    });
+    const [old, now] = [thing('a'), thing('a', { resourceVersion: '2' })];
+    informer.onAdd?.(old, false);
+    informer.onAdd?.(old, true);
+    informer.onUpdate?.(old, now, unknownChange);
+    informer.onDelete?.(now);
+    expect(events).toEqual([
+      { object: old, isInInitialList: false },
+      { object: old, isInInitialList: true },
+      { objectOld: old, objectNew: now, change: unknownChange },
+      { object: now, deleteStateUnknown: false },
+    ]);
+  });
+
+  test('of a missed deletion are unwrapped: the last state, or an object of nothing but its key', () => {
+    const told: string[] = [];
+    const { informer, queue } = setUp(telling(told));
+    informer.onDelete?.(new DeletedFinalStateUnknown('n/a', thing('a')));
+    informer.onDelete?.(new DeletedFinalStateUnknown<Thing>('n/b', undefined));
+    informer.onDelete?.(new DeletedFinalStateUnknown<Thing>('cluster', undefined));
+    expect(told).toEqual(['lost n/a', 'lost n/b', 'lost /cluster']);
+    expect(queue.added.map(({ cause }) => cause.object)).toEqual([
+      { kind: 'Thing', namespace: 'n', name: 'a', resourceVersion: '1' },
+      { kind: 'Thing', namespace: 'n', name: 'b', resourceVersion: undefined },
+      { kind: 'Thing', namespace: '', name: 'cluster', resourceVersion: undefined },
+    ]);
+  });
+
+  test('about objects without metadata are reported and dropped', () => {
+    const told: string[] = [];
+    const { informer, pipe } = setUp(telling(told));
+    const broken = [{}, { metadata: null }, { metadata: 'x' }, null, undefined, 1] as unknown as Thing[];
+    for (const one of broken) informer.onAdd?.(one, false);
+    for (const one of broken) informer.onUpdate?.(one, thing('a'), unknownChange);
+    for (const one of broken) informer.onUpdate?.(thing('a'), one, unknownChange);
+    for (const one of broken) informer.onDelete?.(one);
+    informer.onDelete?.(new DeletedFinalStateUnknown('n/a', {} as Thing));
+    expect(told).toEqual([]);
+    expect(reported).toHaveLength(25);
+    expect(reported[0]).toMatchObject({
+      error: { code: 'INVALID_ARGUMENT' },
+      what: 'source "kind Thing": create event',
+    });
+    expect(pipe.events()).toEqual({ handled: 0, filtered: 0, failed: 25 });
+  });
+});
+
+describe('predicates', () => {
+  test.each<[string, boolean[], boolean]>([
+    ['one that turns it away', [false], false],
+    ['one that lets it pass', [true], true],
+    ['the second of two', [true, false], false],
+    ['the first of two', [false, true], false],
+    ['none of two', [true, true], true],
+  ])('decide over every kind of event: %s', (_, answers, passes) => {
+    const told: string[] = [];
+    const { informer, pipe } = setUp(telling(told), answers.map(all));
+    informer.onAdd?.(thing('a'), false);
+    informer.onUpdate?.(thing('a'), thing('a'), unknownChange);
+    informer.onDelete?.(thing('a'));
+    pipe.generic({ object: thing('a') });
+    expect(told).toHaveLength(passes ? 4 : 0);
+    expect(pipe.events()).toEqual({ handled: passes ? 4 : 0, filtered: passes ? 0 : 4, failed: 0 });
+  });
+
+  test('that say nothing of a kind of event let it pass, and are not named in its cause', () => {
+    const told: string[] = [];
+    const onlyCreations: Predicate<Thing> = { name: 'onlyCreations', create: () => true };
+    const { informer, queue } = setUp(telling(told), [
+      onlyCreations,
+      or(generationChangedPredicate(), and(generationChangedPredicate(), generationChangedPredicate())),
+      { update: () => true },
+    ]);
+    informer.onAdd?.(thing('a'), false);
+    informer.onUpdate?.(thing('a'), thing('a', { generation: 2 }), unknownChange);
+    informer.onDelete?.(thing('a'));
+    expect(queue.added.map(({ cause }) => cause.predicate)).toEqual([
+      'onlyCreations',
+      'or(generationChanged, and(generationChanged, generationChanged)), unnamed',
+      undefined,
+    ]);
+  });
+
+  test('that throw or answer with no boolean cost their event only, and are reported', () => {
+    const told: string[] = [];
+    const error = new Error('no');
+    const { informer, pipe } = setUp(telling(told), [
+      {
+        name: 'mine',
+        create({ object }) {
+          if (object.metadata.name === 'bad') throw error;
+          return (object.metadata.name === 'async' ? Promise.resolve(false) : true) as boolean;
+        },
+      },
+    ]);
+    for (const name of ['bad', 'async', 'good']) informer.onAdd?.(thing(name), false);
+    expect(told).toEqual(['create n/good']);
+    expect(reported).toMatchObject([
+      { error, what: 'source "kind Thing": a predicate failed, create event of n/bad' },
+      { error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('"mine.create" expected true or false') } },
+    ]);
+    expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
+  });
+
+  test('keep their this', () => {
+    class Counting implements Predicate<Thing> {
+      seen = 0;
+      create(): boolean {
+        this.seen++;
+        return true;
+      }
+    }
+    class Handling implements EventHandler<Thing> {
+      seen = 0;
+      create(): void {
+        this.seen++;
+      }
+    }
+    const [predicate, handler] = [new Counting(), new Handling()];
+    const { informer } = setUp(handler, [predicate]);
+    informer.onAdd?.(thing('a'), false);
+    expect([predicate.seen, handler.seen]).toEqual([1, 1]);
+  });
+});
+
+describe('a handler', () => {
+  test('that throws or rejects costs its event only, and is reported', async () => {
+    const { informer, pipe, queue } = setUp({
+      create({ object: { metadata } }, queue) {
+        queue.add({ namespace: 'n', name: metadata.name });
+        if (metadata.name === 'throws') throw new Error('thrown');
+        return metadata.name === 'rejects' ? Promise.reject(new Error('rejected')) : undefined;
+      },
+    });
+    for (const name of ['throws', 'rejects', 'good']) await informer.onAdd?.(thing(name), false);
+    expect(queue.requests()).toEqual(['n/throws', 'n/rejects', 'n/good']);
+    expect(reported.map(({ what }) => what)).toEqual([
+      'source "kind Thing": the handler failed, create event of n/throws',
+      'source "kind Thing": the handler failed, create event of n/rejects',
+    ]);
+    expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
+  });
+
+  test('that is async is waited for, and its requests keep the cause of their event', async () => {
+    const waiting: (() => void)[] = [];
+    const { clock, informer, queue } = setUp({
+      async create({ object }, queue) {
+        await new Promise<void>((resolve) => void waiting.push(resolve));
+        queue.add({ namespace: 'x', name: object.metadata.name });
+      },
+    });
+    const first: unknown = informer.onAdd?.(thing('a'), false);
+    const second: unknown = informer.onAdd?.(thing('b'), true);
+    clock.step(7);
+    waiting[1]?.();
+    await second;
+    waiting[0]?.();
+    await first;
+    expect(queue.added).toMatchObject([
+      { request: 'x/b', priority: LowPriority, cause: { kind: 'create', object: { name: 'b' }, at: 57 } },
+      { request: 'x/a', cause: { kind: 'create', object: { name: 'a' }, at: 57 } },
+    ]);
+  });
+
+  test('may add in every way, and all requests of an event share one cause', () => {
+    const { informer, queue } = setUp({
+      create(_, queue) {
+        queue.add({ namespace: '', name: 'a' });
+        queue.addAfter({ namespace: '', name: 'b' }, 5);
+        queue.addRateLimited({ namespace: '', name: 'c' });
+        queue.addWithOpts({ priority: 3, after: 1 }, { namespace: '', name: 'd' }, { namespace: '', name: 'e' });
+      },
+    });
+    informer.onAdd?.(thing('x'), false);
+    informer.onAdd?.(thing('x'), true);
+    const cause = { kind: 'create', source: 'kind Thing', object: expect.objectContaining({ name: 'x' }), at: 50 };
+    const ways = (priority?: number) => [
+      { request: '/a', priority, cause },
+      { request: '/b', priority, after: 5, cause },
+      { request: '/c', priority, rateLimited: true, cause },
+      { request: '/d', priority: 3, after: 1, cause },
+      { request: '/e', priority: 3, after: 1, cause },
+    ];
+    expect(queue.added).toEqual([...ways(), ...ways(LowPriority)]);
+    expect(new Set(queue.added.map(({ cause }) => cause)).size).toBe(2);
+  });
+
+  test('without a method for a kind of event ignores it, and no predicate is asked', () => {
+    const { informer, pipe } = setUp({ create: () => undefined }, [
+      {
+        update() {
+          throw new Error('asked');
+        },
+      },
+    ]);
+    informer.onUpdate?.(thing('a'), thing('a'), unknownChange);
+    expect(pipe.events()).toEqual({ handled: 0, filtered: 1, failed: 0 });
+  });
+
+  test('is given nothing after the end, and a source that is started at its end never begins', () => {
+    const { informer, queue, stop } = setUp(enqueueRequestForObject());
+    stop();
+    informer.onAdd?.(thing('a'), false);
+    expect(queue.added).toEqual([]);
+    const pipe = new EventPipe<Thing>({ name: 'late', handler: enqueueRequestForObject() });
+    pipe.open({ queue, signal: AbortSignal.abort() });
+    pipe.create({ object: thing('a'), isInInitialList: false });
+    expect(queue.added).toEqual([]);
+  });
+});

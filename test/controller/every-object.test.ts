@@ -1,0 +1,100 @@
+/** The option reconcileAllOn. kube-rs: Controller::reconcile_all_on. */
+import { createController, newControllerManagedBy, timerSource } from 'capstan/controller';
+import { FakeClock, type Request } from 'capstan/workqueue';
+import { expect, test } from 'vitest';
+import { EveryObject } from '../../bindings/controller/every-object.ts';
+import { FakeCluster, type TestObject } from './fake-cluster.ts';
+import { FakeManager } from './fake-manager.ts';
+import { Widget, widget } from './resources.ts';
+import { causeOf, TestSource } from './rig.ts';
+
+test('when the source speaks, whatever it says, every known object is reconciled, with its cause and priority', async () => {
+  const cluster = new FakeCluster();
+  const clock = new FakeClock();
+  const trigger = new TestSource('configuration');
+  const calls: string[] = [];
+  const controller = createController<TestObject>({
+    transport: cluster,
+    for: Widget,
+    clock,
+    reconcileAllOn: [trigger],
+    reconcile: ({ namespace, name }, { causes }) =>
+      void calls.push(`${namespace}/${name} ${causes.map(({ kind, source }) => `${kind} by ${source}`)}`),
+  });
+  for (const name of ['a', 'b']) cluster.put('widgets', widget(name));
+  cluster.put('widgets', widget('a', 'other'));
+  const run = controller.run();
+  await clock.settle();
+  calls.length = 0;
+  trigger.add('not-an-object', {}, causeOf('generic', 0, 'configuration'));
+  await clock.settle();
+  expect(calls.sort()).toEqual(['default/a', 'default/b', 'other/a'].map((key) => `${key} generic by configuration`));
+  calls.length = 0;
+  cluster.remove('widgets', 'b');
+  await clock.settle();
+  calls.length = 0;
+  trigger.add('x');
+  await clock.settle();
+  expect(calls).toHaveLength(2);
+  await controller.stop();
+  await run;
+});
+
+test('the builder has it too, and a timer will do', async () => {
+  const manager = new FakeManager();
+  manager.transport.put('widgets', widget('a'));
+  const calls: string[] = [];
+  newControllerManagedBy(manager)
+    .for(Widget)
+    .reconcileAllOn(timerSource({ everyMs: 1000, clock: manager.clock, requests: [{ namespace: '', name: 'all' }] }))
+    .named('every-object')
+    .complete(({ name }) => void calls.push(`${name}@${manager.clock.now()}`));
+  await manager.start();
+  await manager.clock.run(2500);
+  expect(calls).toEqual(['a@0', 'a@1000', 'a@2000']);
+});
+
+test('a long round lets the event loop turn, and what comes meanwhile leads to one more', async () => {
+  const clock = new FakeClock();
+  let ticks = 0;
+  clock.now = () => ticks++; // each look at the clock takes a millisecond: every few objects are a slice of their own
+  const added: string[] = [];
+  const keys = Array.from({ length: 100 }, (_, i) => `default/w${i}`);
+  const queue = { addWithCause: (_: object, { name }: Request) => void added.push(name) };
+  const every = new EveryObject(queue, () => keys, clock, new AbortController().signal);
+  const say = () => every.addWithCause({}, { namespace: '', name: 'x' }, causeOf('generic'));
+  say();
+  const first = added.length;
+  expect(first).toBeLessThan(10);
+  for (let i = 0; i < 10; i++) say();
+  expect(added).toHaveLength(first);
+  await clock.settle();
+  await clock.settle();
+  expect(added).toHaveLength(200);
+  expect(new Set(added).size).toBe(100);
+});
+
+test('a round ends with the controller', async () => {
+  const clock = new FakeClock();
+  let ticks = 0;
+  clock.now = () => ticks++;
+  const end = new AbortController();
+  const added: string[] = [];
+  const queue = { addWithCause: (_: object, { name }: Request) => void added.push(name) };
+  const every = new EveryObject(queue, () => Array(100).fill('a/b'), clock, end.signal);
+  every.addWithCause({}, { namespace: '', name: 'x' }, causeOf('generic'));
+  const before = added.length;
+  end.abort();
+  await clock.settle();
+  expect(added).toHaveLength(before);
+});
+
+test('it needs the resource whose objects are meant', () => {
+  const options = {
+    transport: new FakeCluster(),
+    name: 'x',
+    reconcileAllOn: [new TestSource()],
+    reconcile: () => undefined,
+  };
+  expect(() => createController(options)).toThrow(/"reconcileAllOn" need "for"/);
+});

@@ -1,0 +1,280 @@
+/** Which requests an event leads to, and with which priority. */
+import {
+  type EventHandler,
+  enqueueRequestForObject,
+  enqueueRequestForOwner,
+  enqueueRequestsFromMapFunc,
+  handlerFuncs,
+  LowPriority,
+  withLowPriorityWhenUnchanged,
+} from 'capstan/controller';
+import { FakeClock, PriorityQueue, RateLimitingQueue, type Request, requestKey } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { reports } from '../cache/told.ts';
+import { RecordingHandlerQueue, type Thing, thing, unknownChange } from './source-rig.ts';
+
+const reported = reports();
+const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+
+/** Calls each method of a handler on its own, and says what it added. */
+function on<T>(handler: EventHandler<T>) {
+  const adding = (call: (queue: RecordingHandlerQueue) => unknown): string[] => {
+    const queue = new RecordingHandlerQueue();
+    call(queue);
+    return queue.added.map(({ request }) => request);
+  };
+  return {
+    create: (object: T, isInInitialList = false) =>
+      adding((queue) => handler.create?.({ object, isInInitialList }, queue)),
+    update: (objectOld: T, objectNew: T) =>
+      adding((queue) => handler.update?.({ objectOld, objectNew, change: unknownChange }, queue)),
+    delete: (object: T) => adding((queue) => handler.delete?.({ object, deleteStateUnknown: false }, queue)),
+    generic: (object: T) => adding((queue) => handler.generic?.({ object }, queue)),
+  };
+}
+
+describe('enqueueRequestForObject', () => {
+  const handler = on(enqueueRequestForObject());
+
+  test('names the object of every event, of an update the new one', () => {
+    expect(handler.create(thing('a'))).toEqual(['n/a']);
+    expect(handler.update(thing('a'), thing('b'))).toEqual(['n/b']);
+    expect(handler.delete(thing('a'))).toEqual(['n/a']);
+    expect(handler.generic(thing('a', { namespace: undefined }))).toEqual(['/a']);
+  });
+
+  test('names the one object that an update has', () => {
+    const nothing = undefined as unknown as object;
+    expect(handler.update(nothing, thing('b'))).toEqual(['n/b']);
+    expect(handler.update(thing('a'), nothing)).toEqual(['n/a']);
+  });
+
+  test('reports objects without a name, and does nothing', () => {
+    const broken = [undefined, null, {}, { metadata: null }, { metadata: {} }] as unknown as object[];
+    for (const one of broken) {
+      expect([handler.create(one), handler.delete(one), handler.generic(one), handler.update(one, one)]).toEqual([
+        [],
+        [],
+        [],
+        [],
+      ]);
+    }
+    expect(reported).toHaveLength(20);
+    expect(reported[0]).toMatchObject({ error: invalid, what: 'handler enqueueRequestForObject' });
+  });
+});
+
+describe('enqueueRequestsFromMapFunc', () => {
+  const request = (name: string): Request => ({ namespace: 'm', name });
+
+  test('names what the function finds for the object, each once', () => {
+    const seen: string[] = [];
+    const handler = on(
+      enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
+        seen.push(metadata.name);
+        return [request('x'), request(`of-${metadata.name}`), request('x')];
+      }),
+    );
+    for (const kind of ['create', 'delete', 'generic'] as const)
+      expect(handler[kind](thing('a'))).toEqual(['m/x', 'm/of-a']);
+    expect(seen).toEqual(['a', 'a', 'a']);
+  });
+
+  test('asks for both states of an update, the old one first', () => {
+    const handler = on(enqueueRequestsFromMapFunc(({ metadata }: Thing) => [request(metadata.name), request('x')]));
+    expect(handler.update(thing('old'), thing('new'))).toEqual(['m/old', 'm/x', 'm/new']);
+  });
+
+  test('takes any iterable, and a promise of one', async () => {
+    const queue = new RecordingHandlerQueue();
+    const set = enqueueRequestsFromMapFunc(() => new Set([request('a')]));
+    set.create?.({ object: {}, isInInitialList: false }, queue);
+    const later = enqueueRequestsFromMapFunc(async ({ metadata }: Thing) => [request(metadata.name)]);
+    const event = { objectOld: thing('b'), objectNew: thing('c'), change: unknownChange };
+    const told: unknown = later.update?.(event, queue);
+    expect(queue.added).toEqual([{ request: 'm/a' }]);
+    await told;
+    expect(queue.added.map(({ request, priority }) => [request, priority])).toEqual([
+      ['m/a', undefined],
+      ['m/b', LowPriority],
+      ['m/c', LowPriority],
+    ]);
+    expect(() => enqueueRequestsFromMapFunc(undefined as unknown as () => [])).toThrow(invalid);
+  });
+
+  test('gives on what the function throws or rejects with', async () => {
+    const error = new Error('no');
+    const throwing = enqueueRequestsFromMapFunc(() => {
+      throw error;
+    });
+    const event = { object: {}, isInInitialList: false };
+    expect(() => throwing.create?.(event, new RecordingHandlerQueue())).toThrow(error);
+    const rejecting = enqueueRequestsFromMapFunc(() => Promise.reject(error));
+    await expect(rejecting.create?.(event, new RecordingHandlerQueue())).rejects.toBe(error);
+  });
+});
+
+describe('enqueueRequestForOwner', () => {
+  const owner = { group: 'apps', kind: 'ReplicaSet', namespaced: true };
+  const reference = (name: string, more: object = {}) => ({ apiVersion: 'apps/v1', kind: 'ReplicaSet', name, ...more });
+  const owned = (...ownerReferences: NonNullable<Thing['metadata']['ownerReferences']>) =>
+    thing('child', { ownerReferences });
+  const handler = on(enqueueRequestForOwner(owner));
+  const controllers = on(enqueueRequestForOwner(owner, { onlyController: true }));
+
+  test('names the owner in the object’s namespace, for every kind of event', () => {
+    for (const kind of ['create', 'delete', 'generic'] as const)
+      expect(handler[kind](owned(reference('a')))).toEqual(['n/a']);
+  });
+
+  test('names the owners before and after an update, each once', () => {
+    expect(handler.update(owned(reference('a')), owned(reference('b')))).toEqual(['n/a', 'n/b']);
+    expect(handler.update(owned(reference('a')), owned(reference('a')))).toEqual(['n/a']);
+  });
+
+  test('names no owner of another group or kind, and one of any version', () => {
+    expect(handler.create(owned(reference('a', { kind: 'Deployment' })))).toEqual([]);
+    expect(handler.create(owned(reference('a', { apiVersion: 'extensions/v1' })))).toEqual([]);
+    expect(handler.create(owned(reference('a', { apiVersion: 'v1' })))).toEqual([]);
+    expect(handler.create(owned(reference('a', { apiVersion: 'apps/v2' })))).toEqual(['n/a']);
+    expect(handler.create(owned())).toEqual([]);
+    expect(handler.create(thing('orphan'))).toEqual([]);
+  });
+
+  test('ends the search at a version that is not among the given ones, as where a server does not have it', () => {
+    const strict = on(enqueueRequestForOwner(owner, { versions: ['v1', 'v1beta1'] }));
+    const references = [reference('a'), reference('b', { apiVersion: 'apps/v9' }), reference('c')];
+    expect(strict.create(owned(...references))).toEqual(['n/a']);
+    expect(reported).toMatchObject([{ error: { message: expect.stringContaining('"apps/v9"') } }]);
+    expect(handler.create(owned(...references))).toEqual(['n/a', 'n/b', 'n/c']);
+  });
+
+  test('names a cluster scoped owner without a namespace', () => {
+    const node = on(enqueueRequestForOwner({ group: '', kind: 'Node', namespaced: false }));
+    expect(node.create(owned({ apiVersion: 'v1', kind: 'Node', name: 'one' }))).toEqual(['/one']);
+  });
+
+  test('names all owners of the kind, or only the first with controller: true', () => {
+    const all = owned(reference('a'), reference('b', { controller: true }), reference('c', { controller: true }));
+    expect(handler.create(all)).toEqual(['n/a', 'n/b', 'n/c']);
+    expect(controllers.create(all)).toEqual(['n/b']);
+    expect(controllers.create(owned(reference('a'), reference('c', { controller: false })))).toEqual([]);
+    expect(controllers.create(owned())).toEqual([]);
+  });
+
+  test('takes a controller of another kind for no owner, whatever comes after it', () => {
+    const other = reference('x', { kind: 'Job', controller: true });
+    expect(controllers.create(owned(other, reference('b', { controller: true })))).toEqual([]);
+  });
+
+  test('ends the search at an apiVersion that cannot be parsed, and reports it', () => {
+    expect(handler.create(owned(reference('a'), reference('b', { apiVersion: 'a/b/c' }), reference('c')))).toEqual([
+      'n/a',
+    ]);
+    expect(reported).toMatchObject([{ error: invalid, what: 'handler enqueueRequestForOwner' }]);
+  });
+
+  test('does nothing for an object that is missing, and refuses an owner that is', () => {
+    const nothing = undefined as unknown as object;
+    expect([handler.create(nothing), handler.delete(nothing), handler.update(nothing, nothing)]).toEqual([[], [], []]);
+    expect(() => enqueueRequestForOwner(undefined as unknown as typeof owner)).toThrow(invalid);
+    expect(() => enqueueRequestForOwner(owner, { onlyController: 1 as unknown as boolean })).toThrow(invalid);
+    expect(() => enqueueRequestForOwner(owner, { versions: 'v1' as unknown as string[] })).toThrow(invalid);
+  });
+});
+
+describe('handlerFuncs', () => {
+  test.each(['create', 'update', 'delete', 'generic'] as const)('calls its function for %s events alone', (kind) => {
+    const called: string[] = [];
+    const handler = handlerFuncs<Thing>({ [kind]: () => void called.push(kind) });
+    const one = on(handler);
+    one.create(thing('a'));
+    one.update(thing('a'), thing('a'));
+    one.delete(thing('a'));
+    one.generic(thing('a'));
+    expect(called).toEqual([kind]);
+    const others = (['create', 'update', 'delete', 'generic'] as const).filter((other) => other !== kind);
+    expect(others.map((other) => handler[other])).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('refuses what is no function', () => {
+    expect(() => handlerFuncs({ create: 'x' } as unknown as EventHandler)).toThrow(invalid);
+    expect(() => handlerFuncs(null as unknown as EventHandler)).toThrow(invalid);
+  });
+});
+
+const me: Request = { namespace: 'n', name: 'a' };
+const self = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'a' }];
+type Way = [name: string, handler: EventHandler<Thing>, how: { after?: number; rateLimited?: boolean }];
+
+describe.each<Way>([
+  ['enqueueRequestForObject', enqueueRequestForObject(), {}],
+  ['enqueueRequestForOwner', enqueueRequestForOwner({ group: 'apps', kind: 'ReplicaSet', namespaced: true }), {}],
+  ['enqueueRequestsFromMapFunc', enqueueRequestsFromMapFunc(() => [me]), {}],
+  ['handlerFuncs', handlerFuncs({ create: (_, q) => q.add(me), update: (_, q) => q.add(me) }), {}],
+  [
+    'withLowPriorityWhenUnchanged and addAfter',
+    withLowPriorityWhenUnchanged({ create: (_, q) => q.addAfter(me, 9), update: (_, q) => q.addAfter(me, 9) }),
+    { after: 9 },
+  ],
+  [
+    'withLowPriorityWhenUnchanged and addRateLimited',
+    withLowPriorityWhenUnchanged({ create: (_, q) => q.addRateLimited(me), update: (_, q) => q.addRateLimited(me) }),
+    { rateLimited: true },
+  ],
+])('the priority of what %s adds', (_, handler, how) => {
+  const object = (resourceVersion?: string) => thing('a', { resourceVersion, ownerReferences: self });
+  const create = (isInInitialList: boolean) => {
+    const queue = new RecordingHandlerQueue();
+    handler.create?.({ object: object(), isInInitialList }, queue);
+    return queue.added;
+  };
+  const update = (old: string | undefined, now: string | undefined) => {
+    const queue = new RecordingHandlerQueue();
+    handler.update?.({ objectOld: object(old), objectNew: object(now), change: unknownChange }, queue);
+    return queue.added;
+  };
+  const low = [{ request: 'n/a', ...how, priority: LowPriority }];
+  const normal = [{ request: 'n/a', ...how }];
+
+  test('is low for an object of the initial list', () => expect(create(true)).toEqual(low));
+  test('is normal for an object that is new', () => expect(create(false)).toEqual(normal));
+  test('is low for an update that has the same version', () => {
+    expect(update('1', '1')).toEqual(low);
+    expect(update(undefined, '')).toEqual(low);
+  });
+  test('is normal for an update that has another version', () => expect(update('1', '2')).toEqual(normal));
+});
+
+test('a priority that a handler gives itself is kept', () => {
+  const handler = withLowPriorityWhenUnchanged<Thing>({
+    create: (_, queue) => queue.addWithOpts({ priority: 7 }, me, me),
+    update: (_, queue) => queue.addWithOpts({ priority: 0, after: 1 }, me),
+  });
+  const queue = new RecordingHandlerQueue();
+  handler.create?.({ object: thing('a'), isInInitialList: true }, queue);
+  handler.update?.({ objectOld: thing('a'), objectNew: thing('a'), change: unknownChange }, queue);
+  expect(queue.added.map(({ priority }) => priority)).toEqual([7, 7, 0]);
+});
+
+test('the queues of this package are what handlers add to, those without priorities too', () => {
+  const options = { key: requestKey, clock: new FakeClock() };
+  const queues = [
+    new PriorityQueue<Request>(undefined, options),
+    Object.assign(new RateLimitingQueue<Request>(undefined, options), {
+      addWithOpts(this: RateLimitingQueue<Request>, _: object, ...requests: Request[]) {
+        for (const request of requests) this.add(request);
+      },
+    }),
+  ];
+  for (const queue of queues) {
+    enqueueRequestForObject().create?.({ object: thing('a'), isInInitialList: true }, queue);
+    expect(queue.tryGet()).toEqual({ namespace: 'n', name: 'a' });
+    queue.dispose();
+  }
+});
+
+test('wrapping a handler twice is wrapping it once', () => {
+  const handler = enqueueRequestForObject();
+  expect(withLowPriorityWhenUnchanged(handler)).toBe(handler);
+});

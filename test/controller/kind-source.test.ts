@@ -1,0 +1,350 @@
+/** Kinds and informers as sources: what a handler is told of the objects, and when a source has synced, waits, fails and ends. */
+import {
+  defineResource,
+  ListWatch,
+  newSharedInformerFactory,
+  SharedIndexInformer,
+  type SharedInformerFactory,
+} from 'capstan/cache';
+import { enqueueRequestForObject, informerSource, kindSource, LowPriority } from 'capstan/controller';
+import { ApiServer } from 'capstan/testing';
+import { FakeClock } from 'capstan/workqueue';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { reports } from '../cache/told.ts';
+import { FakeCluster } from './fake-cluster.ts';
+import { started, type Thing, telling } from './source-rig.ts';
+
+const reported = reports();
+const Things = defineResource<Thing>()({
+  group: 'demo.capstan.dev',
+  version: 'v1',
+  kind: 'Thing',
+  plural: 'things',
+  namespaced: true,
+});
+const thing = (name: string) => ({ metadata: { namespace: 'default', name } });
+const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+
+let factory: SharedInformerFactory | undefined;
+afterEach(() => factory?.shutdown());
+
+function setUp() {
+  const clock = new FakeClock();
+  const cluster = new FakeCluster();
+  const cache = newSharedInformerFactory(cluster, { clock });
+  factory = cache;
+  const told: string[] = [];
+  return { clock, cluster, cache, told, handler: telling(told) };
+}
+
+describe('a kind source', () => {
+  test('tells of what is there as creations, then of what becomes of it, and why', async () => {
+    const { clock, cluster, cache, told, handler } = setUp();
+    cluster.put('things', thing('a'));
+    const source = kindSource({ cache, resource: Things, handler, clock });
+    expect(source.name).toBe('kind Thing');
+    const { queue } = await started(source);
+    await clock.settle();
+    cluster.put('things', thing('b'));
+    cluster.put('things', thing('a'));
+    cluster.remove('things', 'b');
+    await clock.settle();
+    expect(told).toEqual(['initial default/a', 'create default/b', 'update default/a', 'delete default/b']);
+    const object = { kind: 'Thing', namespace: 'default' };
+    expect(queue.added).toMatchObject([
+      { request: 'default/a', priority: LowPriority, cause: { kind: 'create', object: { ...object, name: 'a' } } },
+      { request: 'default/b', cause: { kind: 'create', object: { name: 'b', resourceVersion: '102' } } },
+      { request: 'default/a', cause: { kind: 'update', object: { name: 'a', resourceVersion: '103' } } },
+      { request: 'default/b', cause: { kind: 'delete', object: { ...object, name: 'b' } } },
+    ]);
+    expect(queue.added.slice(1).map(({ priority }) => priority)).toEqual([undefined, undefined, undefined]);
+    expect(queue.added.every(({ cause }) => cause.source === 'kind Thing' && cause.at === clock.now())).toBe(true);
+    expect(source.status?.()).toEqual({
+      synced: true,
+      events: { handled: 4, filtered: 0, failed: 0 },
+      informer: 'things.demo.capstan.dev/v1',
+    });
+  });
+
+  test('has synced when its handler has been given the initial list, an async handler’s promise included', async () => {
+    const { clock, cluster, cache } = setUp();
+    cluster.put('things', thing('a'));
+    const waiting: (() => void)[] = [];
+    const handler = { create: () => new Promise<void>((resolve) => void waiting.push(resolve)) };
+    const source = kindSource({ cache, resource: Things, handler, clock });
+    const { signal } = await started(source);
+    let synced = false;
+    const sync = source.waitForSync?.({ signal }).then(() => {
+      synced = true;
+    });
+    await clock.settle();
+    expect([synced, waiting.length, source.status?.().synced]).toEqual([false, 1, false]);
+    waiting[0]?.();
+    await sync;
+    expect([synced, source.status?.().synced]).toEqual([true, true]);
+  });
+
+  test('shares the informer of its cache, and a late one is given what is there', async () => {
+    const { clock, cluster, cache, told, handler } = setUp();
+    cluster.put('things', thing('a'));
+    await started(kindSource({ cache, resource: Things, handler, clock }));
+    await clock.settle();
+    const requests = cluster.requests.length;
+    const late: string[] = [];
+    await started(kindSource({ cache, resource: { ...Things }, handler: telling(late), clock }));
+    await clock.settle();
+    expect(late).toEqual(['initial default/a']);
+    expect(told).toHaveLength(1);
+    expect(cluster.requests).toHaveLength(requests);
+    await cache.shutdown();
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('that has been removed is told nothing more, and the informer goes on for others', async () => {
+    const { clock, cluster, cache, told, handler } = setUp();
+    const other: string[] = [];
+    const source = kindSource({ cache, resource: Things, handler, clock });
+    const { queue, stop } = await started(source);
+    await started(kindSource({ cache, resource: Things, handler: telling(other), clock }));
+    await clock.settle();
+    cluster.put('things', thing('a'));
+    await clock.settle();
+    stop();
+    cluster.put('things', thing('b'));
+    await clock.settle();
+    expect([told, queue.requests(), other.length]).toEqual([['create default/a'], ['default/a'], 2]);
+    expect(cache.informerFor(Things).status().handlers).toHaveLength(1);
+    await expect(source.waitForSync?.({ signal: new AbortController().signal })).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
+  });
+
+  test('takes a selection, and a name that counts in causes', async () => {
+    const { clock, cluster, cache, told, handler } = setUp();
+    cluster.put('things', thing('a'));
+    cluster.put('things', { metadata: { namespace: 'other', name: 'b' } });
+    const source = kindSource({
+      cache,
+      resource: Things,
+      handler,
+      clock,
+      name: 'for Thing',
+      selection: { namespace: 'other' },
+    });
+    const { queue } = await started(source);
+    await clock.settle();
+    expect(told).toEqual(['initial other/b']);
+    expect(queue.added[0]?.cause.source).toBe('for Thing');
+    expect(source.status?.().informer).toBe('things.demo.capstan.dev/v1 in other');
+  });
+
+  test('gives what is added by an async handler after the end to nobody', async () => {
+    const { clock, cluster, cache } = setUp();
+    cluster.put('things', thing('a'));
+    let go = (): void => undefined;
+    const { queue, stop } = await started(
+      kindSource({
+        cache,
+        resource: Things,
+        clock,
+        handler: {
+          async create({ object }, queue) {
+            await new Promise<void>((resolve) => {
+              go = resolve;
+            });
+            queue.add({ namespace: '', name: object.metadata.name });
+          },
+        },
+      }),
+    );
+    await clock.settle();
+    stop();
+    go();
+    await clock.settle();
+    expect(queue.added).toEqual([]);
+  });
+
+  test('belongs to one controller: a second start is refused', async () => {
+    const { cache, handler } = setUp();
+    const source = kindSource({ cache, resource: Things, handler });
+    await started(source);
+    await expect(started(source)).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
+  });
+
+  test('that cannot have its informer says so to whoever waits for it', async () => {
+    const { cache, handler } = setUp();
+    await cache.shutdown();
+    const source = kindSource({ cache, resource: Things, handler });
+    const { signal } = await started(source);
+    await expect(source.waitForSync?.({ signal })).rejects.toMatchObject({ code: 'STOPPED' });
+    expect(source.status?.()).toMatchObject({ synced: false, problem: expect.stringContaining('has been shut down') });
+  });
+
+  test('says what its informer has met while it has not synced', async () => {
+    const { clock, handler } = setUp();
+    const server = await ApiServer.start();
+    onTestFinished(() => server.stop());
+    server.inject({ do: 'status', status: 403, reason: 'Forbidden', verb: 'list' });
+    const cache = newSharedInformerFactory(server.transport(), { clock });
+    onTestFinished(() => cache.shutdown());
+    const source = kindSource({ cache, resource: Things, handler, clock });
+    await started(source);
+    while (source.status?.().problem === undefined) await clock.settle();
+    expect(source.status?.()).toMatchObject({ synced: false, problem: expect.stringContaining('403') });
+  });
+
+  test('refuses options that make no sense', () => {
+    const { cache, handler } = setUp();
+    const good = { cache, resource: Things, handler };
+    expect(() => kindSource({ ...good, cache: {} as typeof cache })).toThrow(invalid);
+    expect(() => kindSource({ ...good, resource: {} as typeof Things })).toThrow(invalid);
+    expect(() => kindSource({ ...good, handler: undefined as unknown as typeof handler })).toThrow(invalid);
+    expect(() => kindSource({ ...good, handler: { create: 1 } as unknown as typeof handler })).toThrow(invalid);
+    expect(() => kindSource({ ...good, predicates: {} as unknown as [] })).toThrow(invalid);
+    expect(() => kindSource({ ...good, predicates: [{ update: 'x' } as unknown as object] })).toThrow(invalid);
+    expect(() => kindSource({ ...good, name: '' })).toThrow(invalid);
+    expect(() => kindSource({ ...good, clock: {} as FakeClock })).toThrow(invalid);
+  });
+});
+
+describe('a kind that is not served yet', () => {
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.demo.capstan.dev' },
+    spec: {
+      group: 'demo.capstan.dev',
+      scope: 'Namespaced',
+      names: { plural: 'things', kind: 'Thing' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    },
+  };
+
+  async function unserved() {
+    const clock = new FakeClock();
+    const server = await ApiServer.start();
+    onTestFinished(() => server.stop());
+    const transport = server.transport();
+    const paths: string[] = [];
+    const counted: typeof transport = {
+      request: (request) => {
+        paths.push(request.path);
+        return transport.request(request);
+      },
+    };
+    const cache = newSharedInformerFactory(counted, { clock });
+    onTestFinished(() => cache.shutdown());
+    const bringBack = server.removeResource(Things);
+    const told: string[] = [];
+    const source = kindSource({ cache, resource: Things, handler: telling(told), clock });
+    const { signal, stop, queue } = await started(source);
+    while (source.status?.().problem === undefined) await clock.settle();
+    const create = async (path: string, object: object): Promise<void> => {
+      const { status } = await transport.request({ method: 'POST', path, body: JSON.stringify(object) });
+      expect(status).toBe(201);
+    };
+    return { clock, server, cache, paths, bringBack, told, source, signal, stop, queue, create };
+  }
+
+  test('is asked for each 10 s, and begins once its definition is there', async () => {
+    const { clock, paths, told, source, signal, create } = await unserved();
+    expect(source.status?.()).toMatchObject({
+      synced: false,
+      problem: expect.stringContaining('does not serve things'),
+    });
+    const asked = paths.length;
+    await clock.run(9_999);
+    expect(paths).toHaveLength(asked);
+    await clock.run(1);
+    while (paths.length < 2 * asked) await clock.settle();
+    expect(source.status?.().problem).toContain('does not serve');
+
+    await create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', crd);
+    await create('/apis/demo.capstan.dev/v1/namespaces/default/things', {
+      apiVersion: 'demo.capstan.dev/v1',
+      kind: 'Thing',
+      metadata: { name: 'a' },
+    });
+    await clock.settle();
+    expect(told).toEqual([]);
+    await clock.run(10_000);
+    await source.waitForSync?.({ signal });
+    expect(told).toEqual(['initial default/a']);
+    expect(source.status?.().problem).toBeUndefined();
+    expect(reported).toEqual([]);
+  });
+
+  test('has no informer until then, and whoever gives up waiting leaves nothing behind', async () => {
+    const { clock, cache, source, stop, paths } = await unserved();
+    expect((await cache.waitForCacheSync()).synced.size).toBe(0);
+    const given = new AbortController();
+    const waiting = source.waitForSync?.({ signal: given.signal });
+    given.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' });
+    stop();
+    await clock.settle();
+    const asked = paths.length;
+    await clock.run(60_000);
+    expect(paths).toHaveLength(asked);
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('is not confused with a server that does not answer: after 10 s the informer takes over', async () => {
+    const clock = new FakeClock();
+    const paths: string[] = [];
+    const silent = {
+      request: ({ path, signal }: { path: string; signal?: AbortSignal }) => {
+        paths.push(path);
+        return new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      },
+    };
+    const cache = newSharedInformerFactory(silent, { clock });
+    onTestFinished(() => cache.shutdown());
+    await started(kindSource({ cache, resource: Things, handler: enqueueRequestForObject(), clock }));
+    await clock.run(9_999);
+    expect(paths).toEqual(['/apis/demo.capstan.dev/v1']);
+    await clock.run(1);
+    expect(paths).toEqual(['/apis/demo.capstan.dev/v1', '/apis/demo.capstan.dev/v1/things']);
+  });
+});
+
+describe('an informer source', () => {
+  test('is told by an informer that somebody else runs, and does not stop it', async () => {
+    const clock = new FakeClock();
+    const cluster = new FakeCluster();
+    cluster.put('things', { apiVersion: 'demo.capstan.dev/v1', kind: 'Thing', ...thing('a') });
+    const informer = new SharedIndexInformer(new ListWatch(cluster, Things), { clock });
+    onTestFinished(() => informer.stop());
+    const told: string[] = [];
+    const source = informerSource({ informer, handler: telling(told), clock });
+    const { queue, signal, stop } = await started(source);
+    await clock.settle();
+    expect(source.status?.()).toMatchObject({ synced: false, problem: 'its informer has not been started' });
+    void informer.run();
+    await source.waitForSync?.({ signal });
+    expect(told).toEqual(['initial default/a']);
+    expect(queue.added[0]?.cause).toMatchObject({ source: 'informer', object: { kind: 'Thing', name: 'a' } });
+    cluster.put('things', thing('a'));
+    cluster.put('things', thing('b'));
+    cluster.remove('things', 'a');
+    await clock.settle();
+    expect(told.slice(1)).toEqual(['update default/a', 'create default/b', 'delete default/a']);
+    stop();
+    cluster.put('things', thing('c'));
+    await clock.settle();
+    expect([told.length, informer.isStopped(), informer.getIndexer().listKeys().sort()]).toEqual([
+      4,
+      false,
+      ['default/b', 'default/c'],
+    ]);
+  });
+
+  test('of an informer that has ended fails when it is waited for', async () => {
+    const informer = new SharedIndexInformer(new ListWatch(new FakeCluster(), Things));
+    await informer.stop();
+    const source = informerSource({ informer, handler: enqueueRequestForObject() });
+    const { signal } = await started(source);
+    await expect(source.waitForSync?.({ signal })).rejects.toMatchObject({ code: 'STOPPED' });
+    expect(() => informerSource({ informer: {} as typeof informer, handler: {} })).toThrow(invalid);
+  });
+});

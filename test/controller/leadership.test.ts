@@ -1,0 +1,240 @@
+/** Controllers of a manager that elects: warm-up before they lead, and no reconcile without a lease. controller-runtime: controller_test.go, Warmup. */
+import { createController, enqueueRequestForObject, newControllerManagedBy } from 'capstan/controller';
+import { setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { TestObject } from './fake-cluster.ts';
+import { FakeManager } from './fake-manager.ts';
+import { Widget, widget } from './resources.ts';
+import { causeOf, rig, TestSource } from './rig.ts';
+
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  previous = setErrorHandler(() => undefined);
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+const never = new Promise<void>(() => undefined);
+const ended = { signal: AbortSignal.abort() };
+const open = () => ({ signal: new AbortController().signal });
+
+describe('the warm-up', () => {
+  test('starts the sources, and a later start goes on from there without starting them again', async () => {
+    const { source, calls, start, clock, controller } = rig(undefined, { enableWarmup: true });
+    await controller.warmup(open());
+    source.add('a');
+    await clock.settle();
+    expect(source.starts).toBe(1);
+    expect(calls).toEqual([]);
+    expect(controller.report()).toMatchObject({ state: 'waiting for leadership', queue: { ready: 1 } });
+    await start();
+    expect(source.starts).toBe(1);
+    expect(calls).toEqual(['a@0']);
+  });
+
+  test('does nothing where it is not asked for, and the start does all', async () => {
+    const { source, start, controller } = rig();
+    await controller.warmup(open());
+    expect(source.starts).toBe(0);
+    await start();
+    expect(source.starts).toBe(1);
+  });
+
+  test('waits until the sources have synced', async () => {
+    const { source, clock, controller } = rig(undefined, { enableWarmup: true });
+    const gate = Promise.withResolvers<void>();
+    source.sync = gate.promise;
+    let isWarm = false;
+    const warm = controller.warmup(open()).then(() => {
+      isWarm = true;
+    });
+    await clock.settle();
+    expect(isWarm).toBe(false);
+    expect(controller.report().state).toBe('warming up');
+    gate.resolve();
+    await warm;
+  });
+
+  test('rejects when a source fails or has not synced in time; so does the start then', async () => {
+    for (const [code, sync] of [
+      ['SOURCE_FAILED', Promise.reject(new Error('away'))],
+      ['CACHE_SYNC_TIMEOUT', never],
+    ] as const) {
+      sync.catch(() => undefined);
+      const { source, clock, controller, start, errors } = rig(undefined, {
+        enableWarmup: true,
+        cacheSyncTimeout: 100,
+      });
+      source.sync = sync;
+      const warm = expect(controller.warmup(open())).rejects.toMatchObject({ code });
+      await clock.run(100);
+      await warm;
+      await start();
+      expect(errors).toEqual([expect.objectContaining({ code })]);
+    }
+  });
+
+  test('is ended by its signal without an error, also while a source starts', async () => {
+    for (const what of ['begin', 'sync'] as const) {
+      const { source, clock, controller } = rig(undefined, { enableWarmup: true });
+      source[what] = never;
+      const end = new AbortController();
+      const warm = controller.warmup({ signal: end.signal });
+      await clock.settle();
+      end.abort();
+      await warm;
+      expect(source.started?.signal.aborted).toBe(true);
+      expect([controller.report().state, clock.timers()]).toEqual(['ended', 0]);
+    }
+    const { source, controller } = rig(undefined, { enableWarmup: true });
+    await controller.warmup(ended);
+    expect(source.starts).toBe(0);
+  });
+
+  test('ends with its signal for good, though it never came to lead', async () => {
+    const { source, clock, controller } = rig(undefined, { enableWarmup: true });
+    const end = new AbortController();
+    await controller.warmup({ signal: end.signal });
+    source.add('a', { after: 1000 });
+    end.abort();
+    await clock.settle();
+    expect([controller.report().state, clock.timers()]).toEqual(['ended', 0]);
+    await controller.run();
+  });
+
+  test('several times at once, also beside the start, starts the sources once', async () => {
+    const { source, start, controller } = rig(undefined, { enableWarmup: true });
+    await Promise.all([controller.warmup(open()), controller.warmup(open()), start(), controller.warmup(open())]);
+    expect(source.starts).toBe(1);
+  });
+
+  test('a source that is added after it starts at once', async () => {
+    const { controller } = rig(undefined, { enableWarmup: true });
+    await controller.warmup(open());
+    const late = new TestSource('late');
+    controller.watch(late);
+    expect(late.starts).toBe(1);
+  });
+});
+
+describe('without a valid lease', () => {
+  const build = (manager: FakeManager, options = {}) => {
+    const calls: string[] = [];
+    const source = new TestSource();
+    const causes: string[][] = [];
+    const controller = newControllerManagedBy(manager)
+      .watchesRawSource(source)
+      .withOptions({ skipNameValidation: true, ...options })
+      .named('leader')
+      .build(({ name }, context) => {
+        calls.push(`${name}@${manager.clock.now()}`);
+        causes.push(context.causes.map(({ kind }) => kind));
+      });
+    return { calls, source, controller, causes };
+  };
+
+  test.each([true, false])(
+    'no reconcile begins; what was queued begins when there is one (priorities: %s)',
+    async (usePriorityQueue) => {
+      const manager = new FakeManager();
+      const { calls, source, controller, causes } = build(manager, { usePriorityQueue, maxConcurrentReconciles: 3 });
+      manager.holds = false;
+      await manager.start();
+      source.add('a', {}, causeOf('create'));
+      source.add('a', {}, causeOf('update'));
+      source.add('b', {}, causeOf('create'));
+      await manager.clock.run(60_000);
+      expect(calls).toEqual([]);
+      expect(controller.report()).toMatchObject({
+        state: 'waiting for leadership',
+        queue: { ready: 2, processing: 0 },
+      });
+      manager.holds = true;
+      await manager.clock.run(100);
+      expect(calls.map((call) => call.split('@')[0]).sort()).toEqual(['a', 'b']);
+      expect(causes.sort()).toEqual([['create'], ['create', 'update']]);
+      expect(controller.report().state).toBe('running');
+    },
+  );
+
+  test('requests keep their priorities', async () => {
+    const manager = new FakeManager();
+    const { calls, source } = build(manager);
+    manager.holds = false;
+    await manager.start();
+    source.add('low', { priority: -100 });
+    await manager.clock.run(500);
+    source.add('high', { priority: 7 });
+    source.add('normal');
+    await manager.clock.run(500);
+    manager.holds = true;
+    await manager.clock.run(100);
+    expect(calls.map((call) => call.split('@')[0])).toEqual(['high', 'normal', 'low']);
+  });
+
+  test('waiting is one timer, whatever the workers, and none after the end', async () => {
+    const manager = new FakeManager();
+    const { source } = build(manager, { maxConcurrentReconciles: 5 });
+    manager.holds = false;
+    let asked = 0;
+    manager.holdsLease = () => {
+      asked++;
+      return manager.holds;
+    };
+    await manager.start();
+    for (let i = 0; i < 5; i++) source.add(`r${i}`);
+    await manager.clock.settle();
+    expect(manager.clock.timers()).toBe(1);
+    asked = 0;
+    await manager.clock.run(1000);
+    expect(asked).toBeLessThanOrEqual(10);
+    manager.stop();
+    await Promise.all(manager.ended);
+    expect(manager.clock.timers()).toBe(0);
+    expect(manager.errors).toEqual([]);
+  });
+
+  test('a lease that runs out while the controller works is seen before the next reconcile', async () => {
+    const manager = new FakeManager();
+    const { calls, source } = build(manager);
+    await manager.start();
+    source.add('a');
+    await manager.clock.settle();
+    manager.holds = false;
+    source.add('b');
+    await manager.clock.run(500);
+    expect(calls).toEqual(['a@0']);
+  });
+
+  test('a controller that needs no leader goes on', async () => {
+    const manager = new FakeManager();
+    const { calls, source, controller } = build(manager, { needLeaderElection: false });
+    manager.holds = false;
+    await manager.start();
+    source.add('a');
+    await manager.clock.settle();
+    expect(calls).toEqual(['a@0']);
+    expect(controller.needLeaderElection()).toBe(false);
+  });
+});
+
+test('a warmed-up controller of a manager has its cache before it leads, and reconciles at once when it does', async () => {
+  const manager = new FakeManager();
+  manager.transport.put('widgets', widget('a'));
+  const calls: string[] = [];
+  createController<TestObject>({
+    manager,
+    for: Widget,
+    enableWarmup: true,
+    skipNameValidation: true,
+    watches: [{ resource: Widget, handler: enqueueRequestForObject() }],
+    reconcile: ({ name }, { get }) => void calls.push(`${name} ${get({ namespace: 'default', name })?.metadata.name}`),
+  });
+  await manager.warmup();
+  expect(calls).toEqual([]);
+  expect(manager.transport.watches()).toBe(1);
+  await manager.start();
+  expect(calls).toEqual(['a a']);
+  expect(manager.transport.watches()).toBe(1);
+});

@@ -1,0 +1,216 @@
+/** What a controller says of itself: the answer to "why is my object not reconciled?". */
+import { newControllerManagedBy, TerminalError } from 'capstan/controller';
+import { PrometheusProvider, setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeManager } from './fake-manager.ts';
+import { Widget, widget } from './resources.ts';
+import { answers, causeOf, fail, rig } from './rig.ts';
+
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  previous = setErrorHandler(() => undefined);
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+const give = (): never => {
+  throw new TerminalError('spec.image is no image');
+};
+
+test('lists what runs, what is ready, what waits and what was given up, each with why', async () => {
+  const gate = Promise.withResolvers<undefined>();
+  const { source, start, clock, controller } = rig(
+    (request, context) => answers({ gate: [() => gate.promise], failing: [fail], given: [give] })(request, context),
+    { metricsProvider: new PrometheusProvider({ flavor: 'controller-runtime' }) },
+  );
+  await start();
+  source.add('given');
+  source.add('failing');
+  await clock.settle();
+  source.add('gate', {}, causeOf('update', 0, 'owns Part'));
+  await clock.settle();
+  source.add('ready', { priority: -100 }, causeOf('create'));
+  source.add('later', { after: 500 }, causeOf('generic'));
+  await clock.run(3);
+  const { queue, keys, totals, more, name, groupKind, workers } = controller.report();
+  expect({ name, groupKind, workers, more }).toEqual({ name: 'test', groupKind: '', workers: 1, more: false });
+  expect(queue).toEqual({ ready: 1, waiting: 2, processing: 1, hasPriorities: true });
+  expect(totals).toEqual({ success: 0, requeue: 0, requeueAfter: 0, error: 1, terminal: 1 });
+  const key = (wanted: string) => keys.find((one) => one.name === wanted);
+  expect(keys[0]).toEqual({
+    namespace: 'default',
+    name: 'gate',
+    state: 'processing',
+    priority: undefined,
+    waitingMs: undefined,
+    sinceMs: 3,
+    failures: 0,
+    lastError: undefined,
+    causes: [causeOf('update', 0, 'owns Part')],
+    moreCauses: 0,
+  });
+  expect(key('ready')).toMatchObject({ state: 'ready', priority: -100, sinceMs: 3, causes: [{ kind: 'create' }] });
+  expect(key('later')).toMatchObject({ state: 'waiting', waitingMs: 497, failures: 0, causes: [{ kind: 'generic' }] });
+  expect(key('failing')).toMatchObject({
+    state: 'waiting',
+    waitingMs: 2,
+    failures: 1,
+    lastError: { name: 'Error', message: 'not yet', agoMs: 3 },
+    causes: [{ kind: 'retry', source: 'test', attempt: 2, at: 0 }],
+  });
+  expect(key('given')).toMatchObject({
+    state: 'failed',
+    lastError: { name: 'TerminalError TERMINAL', message: 'spec.image is no image', agoMs: 3 },
+  });
+  expect(keys.map(({ state }) => state)).toEqual(['processing', 'waiting', 'ready', 'waiting', 'failed']);
+  gate.resolve(undefined);
+});
+
+test('forgets a failure when its request succeeds, not when it is tried again', async () => {
+  const { source, start, clock, controller } = rig(
+    answers({ a: [fail, () => ({ requeue: true })], given: [give, give] }),
+  );
+  await start();
+  source.add('a');
+  source.add('given');
+  await clock.run(5);
+  expect(controller.report({ filter: 'default/a' }).keys).toMatchObject([
+    { failures: 2, lastError: { message: 'not yet' } },
+  ]);
+  await clock.run(100);
+  source.add('given');
+  await clock.settle();
+  expect(controller.report().keys).toMatchObject([{ name: 'given', state: 'failed', lastError: { agoMs: 0 } }]);
+  source.add('given');
+  await clock.settle();
+  expect(controller.report().keys).toEqual([]);
+});
+
+test('has the last hundred runs, the newest first', async () => {
+  const { source, start, clock, controller } = rig(({ name }) => {
+    if (name === 'r249') return { requeueAfter: 60_000 };
+    return name === 'r248' ? fail() : undefined;
+  });
+  await start();
+  for (let i = 0; i < 250; i++) source.add(`r${i}`, {}, causeOf('create', i));
+  await clock.settle();
+  await clock.run(2);
+  const { recent, totals } = controller.report();
+  expect(recent.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, i) => `r${249 - i}`));
+  expect(recent[0]).toEqual({
+    namespace: 'default',
+    name: 'r249',
+    reconcileId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    outcome: 'requeueAfter',
+    requeueAfterMs: 60_000,
+    attempt: 1,
+    agoMs: 2,
+    tookMs: 0,
+    causes: [causeOf('create', 249)],
+    moreCauses: 0,
+  });
+  expect(recent[1]).toMatchObject({ outcome: 'error', error: { message: 'not yet', agoMs: 2 } });
+  expect(totals).toEqual({ success: 248, requeue: 0, requeueAfter: 1, error: 1, terminal: 0 });
+});
+
+test('is filtered by a part of the key, and limited; the counts are of all', async () => {
+  const { source, start, clock, controller } = rig();
+  await start();
+  for (let i = 0; i < 30; i++) source.add(`web-${i}`);
+  await clock.settle();
+  for (let i = 0; i < 30; i++) source.add(`web-${i}`, { after: 1000 });
+  for (let i = 0; i < 5; i++) source.add(`db-${i}`, { after: 1000 });
+  const some = controller.report({ filter: 'default/web', limit: 10 });
+  expect(new Set(some.keys.map(({ name }) => name)).size).toBe(10);
+  expect(some.keys.every(({ name }) => name.startsWith('web-'))).toBe(true);
+  expect([some.recent.length, some.more, some.queue.waiting]).toEqual([10, true, 35]);
+  const one = controller.report({ filter: 'db-3' });
+  expect([one.keys.length, one.recent, one.more, one.queue.waiting]).toEqual([1, [], false, 35]);
+  expect(controller.report({ limit: 0 })).toMatchObject({ keys: [], recent: [], more: true });
+  expect(() => controller.report({ limit: -1 })).toThrow(/"limit" expected an integer >= 0/);
+});
+
+test('reads a queue of many pages', async () => {
+  const { source, start, controller } = rig();
+  await start();
+  for (let i = 0; i < 2500; i++) source.add(`r${i}`, { after: 1000 });
+  const report = controller.report({ filter: 'default/r2499' });
+  expect(report.queue.waiting).toBe(2500);
+  expect(report.keys).toHaveLength(1);
+});
+
+test('keeps the errors of a thousand requests that fail, and of each the text alone', async () => {
+  const { source, start, clock, controller } = rig(({ name }) => {
+    throw new Error(name === 'long' ? 'x'.repeat(5000) : name);
+  });
+  await start();
+  for (let i = 0; i < 1500; i++) source.add(`r${i}`);
+  source.add('long');
+  await clock.settle();
+  await controller.report();
+  const { keys } = controller.report({ limit: 2000 });
+  expect(keys).toHaveLength(1501);
+  expect(keys.filter(({ lastError }) => lastError !== undefined)).toHaveLength(1000);
+  const long = keys.find(({ name }) => name === 'long');
+  expect(long?.lastError?.message).toBe(`${'x'.repeat(1000)}…`);
+});
+
+test('says what was thrown, whatever it is', async () => {
+  const odd = {
+    toString() {
+      throw new Error('no text');
+    },
+  };
+  const thrown = [new RangeError('deep'), 'a string', undefined, odd];
+  const { source, start, clock, controller } = rig(() => {
+    throw thrown.shift();
+  });
+  await start();
+  for (const name of ['a', 'b', 'c', 'd']) source.add(name);
+  await clock.settle();
+  expect(controller.report().recent.map(({ error }) => [error?.name, error?.message])).toEqual([
+    ['object', 'something that has no text'],
+    ['undefined', 'undefined'],
+    ['string', 'a string'],
+    ['RangeError', 'deep'],
+  ]);
+});
+
+test('names the sources, how far they are and what stands in their way', async () => {
+  const manager = new FakeManager();
+  const controller = newControllerManagedBy(manager)
+    .for(Widget)
+    .named('report-sources')
+    .build(() => undefined);
+  manager.holds = false;
+  expect(controller.report()).toMatchObject({ groupKind: 'Widget.example.com', state: 'waiting for leadership' });
+  manager.holds = true;
+  expect(controller.report().state).toBe('not started');
+  manager.transport.put('widgets', widget('a'));
+  await manager.start();
+  expect(controller.report().sources).toMatchObject([
+    { name: 'for Widget', synced: true, events: { handled: 1, filtered: 0, failed: 0 } },
+  ]);
+  const plain = rig();
+  await plain.start();
+  plain.source.add('a');
+  expect(plain.controller.report().sources).toEqual([
+    { name: 'test', synced: true, events: { handled: 1, filtered: 0, failed: 0 } },
+  ]);
+});
+
+test('has no contents of objects, and nothing that changes later', async () => {
+  const gate = Promise.withResolvers<undefined>();
+  const { source, start, clock, controller } = rig(() => gate.promise);
+  await start();
+  source.add('a');
+  await clock.settle();
+  source.add('b');
+  const before = controller.report();
+  const copy = structuredClone(before);
+  source.add('b');
+  gate.resolve(undefined);
+  await clock.settle();
+  expect(before).toEqual(copy);
+});

@@ -1,0 +1,359 @@
+/** How a controller starts and ends: its sources, its queue, its workers. controller-runtime: pkg/internal/controller/controller_test.go, Start. */
+import { channelSource, createController, EventChannel, enqueueRequestForObject } from 'capstan/controller';
+import {
+  CapstanError,
+  FakeClock,
+  PriorityQueue,
+  RateLimitingQueue,
+  type Request,
+  requestKey,
+  setErrorHandler,
+} from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeCluster } from './fake-cluster.ts';
+import { Widget } from './resources.ts';
+import { fail, requestOf, rig, TestSource } from './rig.ts';
+
+let reported: { error: unknown; what: string }[];
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error, what) => reported.push({ error, what }));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+const never = new Promise<void>(() => undefined);
+
+describe('the start', () => {
+  test('gives each source the queue and a signal, once', async () => {
+    const first = new TestSource('first');
+    const second = new TestSource('second');
+    const { start, controller } = rig(undefined, { sources: [first, second] });
+    expect([first.starts, second.starts]).toEqual([0, 0]);
+    await start();
+    expect([first.starts, second.starts]).toEqual([1, 1]);
+    expect(first.started?.signal.aborted).toBe(false);
+    await controller.stop();
+    expect(first.started?.signal).toMatchObject({ aborted: true, reason: { code: 'STOPPED' } });
+  });
+
+  test('reconciles nothing before every source has synced', async () => {
+    const slow = new TestSource('slow');
+    const gate = Promise.withResolvers<void>();
+    slow.sync = gate.promise;
+    const { source, calls, clock, start, controller } = rig();
+    controller.watch(slow);
+    await start();
+    source.add('a');
+    await clock.run(1000);
+    expect(calls).toEqual([]);
+    expect(controller.report().state).toBe('waiting for caches');
+    gate.resolve();
+    await clock.settle();
+    expect(calls).toEqual(['a@1000']);
+    expect(controller.report().state).toBe('running');
+  });
+
+  test('fails when a source cannot start or sync: the error names it and has the cause', async () => {
+    for (const [what, word] of [
+      ['begin', 'start'],
+      ['sync', 'sync'],
+    ] as const) {
+      const broken = new Error('no broker');
+      const { source, errors, start, calls } = rig();
+      source[what] = Promise.reject(broken);
+      source[what].catch(() => undefined);
+      await start();
+      expect(errors).toEqual([expect.objectContaining({ code: 'SOURCE_FAILED', cause: broken })]);
+      expect(String(errors[0])).toContain(`could not ${word}: test`);
+      expect(source.started?.signal.aborted).toBe(true);
+      expect(calls).toEqual([]);
+    }
+  });
+
+  test('fails when a source has not synced in time, and says which and why', async () => {
+    const { source, errors, start, clock, controller } = rig(undefined, { cacheSyncTimeout: 5000 });
+    source.sync = never;
+    Object.assign(source, {
+      status: () => ({ synced: false, events: { handled: 0, filtered: 0, failed: 0 }, problem: 'the broker is away' }),
+    });
+    const fine = new TestSource('fine');
+    controller.watch(fine);
+    await start();
+    await clock.run(4999);
+    expect(errors).toEqual([]);
+    await clock.run(1);
+    expect(errors).toEqual([expect.objectContaining({ code: 'CACHE_SYNC_TIMEOUT' })]);
+    expect(String(errors[0])).toContain('these have not synced: test: the broker is away.');
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('fails when the start of a source waits for ever, and says so', async () => {
+    const { source, errors, start, clock } = rig(undefined, { cacheSyncTimeout: 5000 });
+    source.begin = never;
+    await start();
+    await clock.run(5000);
+    expect(String(errors[0])).toContain('test, which has not started: its start() must not wait');
+  });
+
+  test('waits as long as the timeout allows', async () => {
+    const { source, errors, start, clock, controller } = rig(undefined, { cacheSyncTimeout: 5000 });
+    const gate = Promise.withResolvers<void>();
+    source.sync = gate.promise;
+    await start();
+    await clock.run(4999);
+    gate.resolve();
+    await clock.run(10_000);
+    expect(errors).toEqual([]);
+    expect(controller.report().state).toBe('running');
+  });
+
+  test('is ended by the signal while sources start or sync, without an error', async () => {
+    for (const what of ['begin', 'sync'] as const) {
+      const { source, errors, start, ended, clock } = rig();
+      source[what] = never;
+      const end = new AbortController();
+      await start(end.signal);
+      end.abort();
+      await ended();
+      expect(errors).toEqual([]);
+      expect(clock.timers()).toBe(0);
+    }
+  });
+
+  test('takes the events of a channel', async () => {
+    const events = new EventChannel<{ metadata: { namespace: string; name: string } }>();
+    events.trySend({ metadata: { namespace: 'default', name: 'early' } });
+    const { calls, start, clock, controller } = rig();
+    controller.watch(channelSource({ events, handler: enqueueRequestForObject() }));
+    await start();
+    events.trySend({ metadata: { namespace: 'default', name: 'late' } });
+    await clock.settle();
+    expect(calls).toEqual(['early@0', 'late@0']);
+  });
+
+  test('makes no queue, no timer and no request before it', async () => {
+    const clock = new FakeClock();
+    const cluster = new FakeCluster();
+    let queues = 0;
+    const newQueue = () => {
+      queues++;
+      return new PriorityQueue<Request>(undefined, { key: requestKey, clock });
+    };
+    const controller = createController({
+      transport: cluster,
+      for: Widget,
+      clock,
+      newQueue,
+      reconcile: () => undefined,
+    });
+    await clock.settle();
+    expect([queues, clock.timers(), cluster.requests]).toEqual([0, 0, []]);
+    expect(controller.report()).toMatchObject({ state: 'not started', keys: [], queue: { ready: 0 } });
+    const run = controller.run();
+    await clock.settle();
+    expect(queues).toBe(1);
+    await controller.stop();
+    await run;
+    expect(controller.report().state).toBe('ended');
+  });
+});
+
+describe('a source that is added while the controller runs', () => {
+  test('starts at once, and adds nothing any more once it was taken away', async () => {
+    const { calls, start, clock, controller } = rig();
+    await start();
+    const late = new TestSource('late');
+    const remove = controller.watch(late);
+    await clock.settle();
+    expect(late.starts).toBe(1);
+    late.add('a');
+    await clock.settle();
+    remove();
+    expect(late.started?.signal.aborted).toBe(true);
+    late.add('b');
+    await clock.settle();
+    expect(calls).toEqual(['a@0']);
+    expect(controller.report().sources.map(({ name }) => name)).toEqual(['test']);
+    remove();
+  });
+
+  test('ends the controller when it cannot start', async () => {
+    const { errors, start, ended, controller } = rig();
+    await start();
+    const late = new TestSource('late');
+    late.begin = Promise.reject(new Error('no broker'));
+    controller.watch(late);
+    await ended();
+    expect(errors).toEqual([expect.objectContaining({ code: 'SOURCE_FAILED' })]);
+  });
+
+  test('and taken away while it starts is waited for by nobody', async () => {
+    const slow = new TestSource('slow');
+    slow.begin = never;
+    const { calls, errors, source, start, clock, controller } = rig();
+    const remove = controller.watch(slow);
+    await start();
+    source.add('a');
+    remove();
+    await clock.run(200_000);
+    expect(calls).toEqual(['a@0']);
+    expect(errors).toEqual([]);
+  });
+
+  test('is refused when it is none', () => {
+    const { controller } = rig();
+    expect(() => controller.watch({ name: 'x' } as never)).toThrow(/"source\.start" expected a function/);
+    expect(() => controller.watch(undefined as never)).toThrow(/"source" expected an object/);
+  });
+});
+
+describe('the queue of newQueue', () => {
+  test('is made at the start, with the name and the default limiter, shut down at the end and left to its maker', async () => {
+    let made: RateLimitingQueue<Request> | undefined;
+    const asked: string[] = [];
+    const { source, calls, start, clock, controller } = rig(fail, {
+      usePriorityQueue: false,
+      newQueue: (name, limiter) => {
+        asked.push(name);
+        made = new RateLimitingQueue<Request>(limiter, { key: requestKey, clock });
+        return made;
+      },
+    });
+    const clockOfRig = clock;
+    await start();
+    source.add('a');
+    await clockOfRig.settle();
+    expect(asked).toEqual(['test']);
+    expect(calls).toEqual(['a@0']);
+    expect(made?.numRequeues(requestOf('a'))).toBe(1);
+    await controller.stop();
+    expect(made?.shuttingDown()).toBe(true);
+    expect(made?.numRequeues(requestOf('a'))).toBe(1);
+  });
+
+  test('with priorities keeps them', async () => {
+    const gate = Promise.withResolvers<void>();
+    const made: PriorityQueue<Request>[] = [];
+    const { source, calls, start, clock } = rig(({ name }) => (name === 'gate' ? gate.promise : undefined), {
+      newQueue: (_, limiter) => {
+        const queue = new PriorityQueue<Request>(limiter, { key: requestKey, clock: new FakeClock() });
+        made.push(queue);
+        return queue;
+      },
+    });
+    await start();
+    source.add('gate');
+    await clock.settle();
+    source.add('low', { priority: -1 });
+    source.add('high', { priority: 1 });
+    gate.resolve();
+    await clock.settle();
+    expect(calls).toEqual(['gate@0', 'high@0', 'low@0']);
+    expect(made).toHaveLength(1);
+  });
+
+  test('that drops what it has no room for keeps no cause of it', async () => {
+    const gate = Promise.withResolvers<void>();
+    const causes: number[] = [];
+    const { source, start, clock, calls, controller } = rig(
+      ({ name }, context) => {
+        causes.push(context.causes.length);
+        return name === 'gate' ? gate.promise : undefined;
+      },
+      {
+        newQueue: (_, limiter) =>
+          new PriorityQueue<Request>(limiter, {
+            key: requestKey,
+            clock: new FakeClock(),
+            maxDepth: 1,
+            whenFull: 'drop',
+          }),
+      },
+    );
+    await start();
+    source.add('gate');
+    await clock.settle();
+    source.add('a');
+    source.add('dropped');
+    expect(controller.report().keys.map(({ name }) => name)).toEqual(['gate', 'a']);
+    gate.resolve();
+    await clock.settle();
+    source.add('dropped');
+    await clock.settle();
+    expect(calls).toEqual(['gate@0', 'a@0', 'dropped@0']);
+    expect(causes).toEqual([1, 1, 1]);
+  });
+
+  test('has to be one', async () => {
+    const { errors, start } = rig(undefined, { newQueue: () => ({}) as never });
+    await start();
+    expect(errors).toEqual([expect.objectContaining({ code: 'INVALID_ARGUMENT' })]);
+  });
+});
+
+describe('a worker that fails by something else than its reconcile', () => {
+  test('goes on after a second, and what it had in hand comes again then', async () => {
+    const clock = new FakeClock();
+    const now = clock.now.bind(clock);
+    let broken = 0;
+    const breakOnce = () => {
+      broken = calls.length === 1 ? 1 : 0;
+    };
+    const { source, calls, errors, start } = rig(breakOnce, { clock });
+    clock.now = () => {
+      if (broken-- > 0) throw new Error('the clock is away');
+      return now();
+    };
+    await start();
+    source.add('a');
+    await clock.settle();
+    source.add('b');
+    await clock.run(999);
+    expect(calls).toHaveLength(1);
+    await clock.run(1);
+    expect(calls.map((call) => call.split('@')[0])).toEqual(['a', 'b', 'a']);
+    expect(errors).toEqual([]);
+    expect(reported.map(({ what }) => what)).toEqual(['a worker of the controller "test", which goes on in 1000 ms']);
+  });
+
+  test('goes on after restartDelay', async () => {
+    const clock = new FakeClock();
+    const now = clock.now.bind(clock);
+    let broken = 0;
+    const breakOnce = () => {
+      broken = calls.length === 1 ? 1 : 0;
+    };
+    const { source, calls, start } = rig(breakOnce, { clock, restartDelay: 10 });
+    clock.now = () => {
+      if (broken-- > 0) throw new Error('the clock is away');
+      return now();
+    };
+    await start();
+    source.add('a');
+    await clock.run(10);
+    expect(calls).toHaveLength(2);
+  });
+});
+
+test('the end drops what waits in any way, and what sources still say', async () => {
+  const { source, calls, start, clock, controller } = rig(() => ({ requeueAfter: 5 }));
+  await start();
+  source.add('a');
+  await clock.settle();
+  await controller.stop();
+  source.add('b');
+  await clock.run(100_000);
+  expect(calls).toEqual(['a@0']);
+  expect(clock.timers()).toBe(0);
+});
+
+test('what ends the controller is an error with a code', async () => {
+  const { controller, start } = rig();
+  await start();
+  const again = controller.start({ signal: new AbortController().signal });
+  await expect(again).rejects.toBeInstanceOf(CapstanError);
+  await expect(again).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
+});

@@ -1,0 +1,40 @@
+/** The option `taken` of get(): told at the moment at which an item is handed out. */
+import { DelayingQueue, FakeClock, PriorityQueue, RateLimitingQueue, WorkQueue } from 'capstan/workqueue';
+import { expect, test } from 'vitest';
+
+const clock = new FakeClock();
+
+test.each([
+  ['a work queue', () => new WorkQueue()],
+  ['a queue that wraps one', () => new DelayingQueue({ inner: new WorkQueue() })],
+  ['a rate limiting queue', () => new RateLimitingQueue(undefined, { clock })],
+  ['a priority queue', () => new PriorityQueue(undefined, { clock })],
+])('%s tells of an item before anything can be added after it', async (_, make) => {
+  const queue = make();
+  const log: string[] = [];
+  const waiting = queue.get({ taken: (item) => log.push(`taken ${item}`) });
+  queue.add('a');
+  log.push('added again');
+  queue.add('a');
+  expect(log).toEqual(['taken a', 'added again']);
+  expect(await waiting).toEqual({ item: 'a', shutdown: false });
+  queue.done('a');
+  await queue.get({ taken: (item) => log.push(`taken ${item}`) });
+  expect(log.at(-1)).toBe('taken a');
+  queue.dispose();
+});
+
+test('a priority queue tells of it with getWithPriority too, and of a shutdown nobody is told', async () => {
+  const queue = new PriorityQueue(undefined, { clock });
+  const taken: string[] = [];
+  const options = { taken: (item: string) => void taken.push(item) };
+  const waiting = queue.getWithPriority(options);
+  queue.addWithOpts({ priority: 7 }, 'a');
+  expect(taken).toEqual(['a']);
+  expect(await waiting).toEqual({ item: 'a', shutdown: false, priority: 7 });
+  const last = queue.getWithPriority(options);
+  queue.shutDown();
+  expect(await last).toEqual({ item: undefined, shutdown: true, priority: 0 });
+  expect(taken).toEqual(['a']);
+  queue.dispose();
+});
