@@ -1,11 +1,16 @@
 /** The event recorder: what an Event looks like, when it is a series, what is tried again, and that nobody ever waits for it. */
 import { defineResource, StatusError, TransportError } from 'capstan/cache';
-import { type EventRecorder, type EventRecorderOptions, newEventRecorder, objectReference } from 'capstan/client';
+import {
+  type EventRecorder,
+  type EventRecorderOptions,
+  newClient,
+  newEventRecorder,
+  objectReference,
+} from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ScriptedSink, type Sent } from './event-sink.ts';
-import { plainClient } from './plain-client.ts';
 
 const START = Date.parse('2026-11-21T12:00:00.789Z');
 const MINUTE = 60_000;
@@ -52,7 +57,7 @@ function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
     reportingController: 'c1.example/c1',
     reportingInstance: 'i1',
     clock,
-    wallClock: () => START + clock.now(),
+    wallNow: () => START + clock.now(),
     random: () => 0,
     ...options,
   });
@@ -554,7 +559,7 @@ describe('on a server', () => {
       await transport.close?.();
       await server.stop();
     });
-    const recorder = newEventRecorder({ client: plainClient(transport), reportingController: 'c1', clock });
+    const recorder = newEventRecorder({ client: newClient({ transport }), reportingController: 'c1', clock });
     recorder.event(pod, details);
     recorder.event(pod, details);
     recorder.event(pod, { ...details, reason: 'Stopped' });

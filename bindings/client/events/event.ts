@@ -180,17 +180,17 @@ const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0
  * colons), a random one. Two of one recorder never get the same; the time's last six digits are random, so that those of two hardly do.
  */
 export class EventNames {
-  readonly #wallClock: () => number;
+  readonly #wallNow: () => number;
   readonly #random: () => number;
   #last = 0n;
 
-  constructor(wallClock: () => number, random: () => number) {
-    this.#wallClock = wallClock;
+  constructor(wallNow: () => number, random: () => number) {
+    this.#wallNow = wallNow;
     this.#random = random;
   }
 
   next(regarding: string): string {
-    const nanos = BigInt(Math.floor(this.#wallClock())) * 1_000_000n + BigInt(Math.floor(this.#random() * 1e6));
+    const nanos = BigInt(Math.floor(this.#wallNow())) * 1_000_000n + BigInt(Math.floor(this.#random() * 1e6));
     this.#last = nanos > this.#last ? nanos : this.#last + 1n;
     const name = `${regarding}.${this.#last.toString(16)}`;
     return SUBDOMAIN.test(name) ? name : `event.${this.#digits(16)}.${this.#last.toString(16)}`;
