@@ -135,7 +135,6 @@ export {
   isUnsupportedMediaType,
   suggestsClientDelay,
 } from './status-errors.ts';
-
 export type {
   AnyResource,
   ApplyOptions,

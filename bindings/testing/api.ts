@@ -230,11 +230,7 @@ export class Api {
     }
     const body = parseJson(text, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
     const object = isObject(body) ? body : {};
-    if (method === 'PUT')
-      return answer(
-        updateScale(registry, kind, path, () => object, options),
-        [],
-      );
+    if (method === 'PUT') return answer(() => updateScale(registry, kind, path, () => object, options), []);
     if (path.subresource === 'binding') return answer(() => bind(registry, kind, path, object, options.dryRun), []);
     return answer(() => evict(registry, path, object, options.dryRun), []);
   }

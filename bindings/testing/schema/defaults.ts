@@ -21,8 +21,6 @@ export function prune(schema: Schema, value: Json, isRoot: boolean, unknown?: (p
     return value.map((item: Json, at) => prune(items, item, false, unknown, `${path}[${at}]`));
   }
   if (!isObject(value)) return value;
-  // Not what was meant: validation says so. The real server tells of its members where the items would have some.
-  if (schema.type === 'array' && schemaAt(schema, 'items')?.type !== 'object') return value;
   const properties = schemaAt(schema, 'properties');
   const rest = additional(schema);
   const isResource = isRoot || isEmbedded(schema);
