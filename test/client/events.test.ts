@@ -155,6 +155,13 @@ describe('an event', () => {
     expect(new TextEncoder().encode(notes[1]).length).toBe(1024);
   });
 
+  it('whose second object is none is told without it, and that is reported', async () => {
+    start().event(pod, { ...details, related: { metadata: { name: 'x' } } });
+    await clock.settle();
+    expect(first().event).not.toHaveProperty('related');
+    expect(reported).toEqual([expect.stringContaining('"related" expected an object with apiVersion and kind')]);
+  });
+
   it('takes annotations', async () => {
     start().event(pod, { ...details, annotations: { a: 'b' } });
     await clock.settle();
@@ -351,6 +358,25 @@ describe('isomorphic events', () => {
     expect(reported).toEqual([]);
   });
 
+  // Somebody else's write is not expected; a proxy's cache, or a second server that is behind, can look like this.
+  it('that are not there to be patched and there when they are created are patched ten seconds later', async () => {
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    let seen = 0;
+    sink.answer = ({ verb }) => {
+      seen++;
+      if (seen > 2) return undefined;
+      return verb === 'patch' ? status(404, 'NotFound') : status(409, 'AlreadyExists');
+    };
+    recorder.event(pod, details);
+    await clock.run(9_999);
+    expect(sink.verbs).toEqual(['create', 'patch 2', 'create 2']);
+    await clock.run(1);
+    expect(sink.verbs.slice(3)).toEqual(['patch 2']);
+    expect(reported).toEqual([]);
+  });
+
   it('of more objects than are remembered end early, with their count', async () => {
     const recorder = start({ maxQueued: 10_000 });
     recorder.event(pod, details);
@@ -440,6 +466,7 @@ describe('a write that fails', () => {
   it.each([
     ['refuses it', status(422, 'Invalid')],
     ['forbids it', status(403, 'Forbidden')],
+    ['has no such namespace', status(404, 'NotFound')],
   ])('is not tried again if the server %s', async (_, error) => {
     sink.answer = () => error;
     start().event(pod, details);

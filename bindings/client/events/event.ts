@@ -122,15 +122,16 @@ export interface Reporter {
   readonly reportingInstance: string;
 }
 
-/** @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself */
+/** @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself. Throws CapstanError INVALID_ARGUMENT. */
 export function makeEvent(
   reporter: Reporter,
   regarding: ObjectReference,
+  related: ObjectReference | undefined,
   details: EventDetails,
   wallMs: number,
   name: (regarding: string) => string,
 ): KubeEvent {
-  const { type = 'Normal', reason, action, note = '', related, annotations } = details;
+  const { type = 'Normal', reason, action, note = '', annotations } = details;
   if (type !== 'Normal' && type !== 'Warning') throw invalid('type', '"Normal" or "Warning"', type);
   requireWord('reason', reason);
   requireWord('action', action);
@@ -147,7 +148,7 @@ export function makeEvent(
     action,
     reason,
     regarding,
-    ...(related === undefined ? {} : { related: referenceTo('related', related) }),
+    ...(related === undefined ? {} : { related }),
     note: cut(note, NOTE_BYTES),
     type,
   };

@@ -14,6 +14,7 @@ import {
   type EventType,
   formatNote,
   makeEvent,
+  type ObjectReference,
   referenceTo,
   WORD_LENGTH,
 } from './event.ts';
@@ -178,7 +179,8 @@ export class EventRecorder implements EventSink {
     const now = this.#wallNow();
     const reference = referenceTo('regarding', regarding);
     if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');
-    const event = makeEvent(this.#reporter, reference, details, now, (name) => this.#names.next(name));
+    const related = relatedTo(details.related);
+    const event = makeEvent(this.#reporter, reference, related, details, now, (name) => this.#names.next(name));
     const key = seriesKey(event);
     const { kind, namespace, name, uid, apiVersion } = reference;
     const accepted = () => this.#filter.accept(JSON.stringify([kind, namespace, name, uid, apiVersion, event.type]));
@@ -211,6 +213,17 @@ export class EventRecorder implements EventSink {
   #lost(error: CapstanError): void {
     this.#counts.lost++;
     handleError(error, 'event recorder');
+  }
+}
+
+/** An event without its second object says more than none. */
+function relatedTo(object: object | undefined): ObjectReference | undefined {
+  if (object === undefined) return undefined;
+  try {
+    return referenceTo('related', object);
+  } catch (error) {
+    handleError(error, 'event recorder');
+    return undefined;
   }
 }
 
