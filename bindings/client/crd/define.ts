@@ -103,7 +103,8 @@ export interface CustomResource<Input, Spec, Status = never, I extends string = 
  * A custom resource from schemas of any library that has Standard Schema and Standard JSON Schema.
  *
  * What the server checks is what the JSON Schema says; refinements in code are checked by `validate` alone, and transformations have no
- * place in a schema of stored objects. Unknown members are pruned by the server, whether the schema is strict or not.
+ * place in a schema of stored objects. Unknown members are pruned by the server, whether the schema is strict or not, and so is a null
+ * where none may be, which counts as a member that is not there.
  *
  * @throws SchemaError for what a CustomResourceDefinition cannot say, with the path
  * @throws CapstanError SCHEMA for a schema without a JSON Schema, INVALID_ARGUMENT

@@ -90,9 +90,11 @@ export async function uninstallCRDs(
     await client.delete(crdResource, { name: nameOf(crd) }, { signal }).catch(unlessNotFound);
   }
   for (const crd of crds) {
+    let uid: string | undefined;
     for (;;) {
       const now = await client.get(crdResource, { name: nameOf(crd) }, { live: true, signal }).catch(unlessNotFound);
-      if (now === undefined || now.metadata.uid !== (crd.metadata.uid ?? now.metadata.uid)) break;
+      uid ??= now?.metadata.uid;
+      if (now === undefined || now.metadata.uid !== uid) break; // gone, or another one of its name
       await wait.more(now, 'is not gone');
     }
   }
