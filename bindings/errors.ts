@@ -28,8 +28,21 @@ export type ErrorCode =
   | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
   | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
   | 'SOURCE_FAILED' // a source of a controller could not start or sync: see the cause
+  | 'NOT_CACHED' // a read from a cache that has no informer for the resource, and may not make one
   | 'TIMEOUT' // a bounded call took too long
+  | 'LEASE_EXPIRED' // this process believes to lead, but has not renewed its lease for too long
+  | 'LISTEN' // a server cannot listen on its address
+  | 'LEASE_LOST' // this process led, and does so no more
   | 'ABORTED' // the caller's signal fired
+  | 'ALREADY_OWNED' // an object has a controller already: see AlreadyOwnedError
+  | 'INVALID_OWNER' // an owner that an object may not have, by their namespaces
+  | 'NOT_OWNED' // an owner reference that is to be removed is not there
+  | 'FINALIZER_EXISTS' // a finalizer is registered under this key already
+  | 'FINALIZE' // some finalizers failed: see FinalizeError
+  | 'EVENT' // an Event could not be recorded; nothing else is harmed
+  | 'SCHEMA' // a schema says what a CustomResourceDefinition cannot: see SchemaError
+  | 'INVALID_OBJECT' // an object does not match its schema: see InvalidObjectError
+  | 'CRD' // the server does not serve a CustomResourceDefinition: see CRDError
   | 'TERMINAL'; // a reconcile error that must not be retried
 
 export class CapstanError extends Error {

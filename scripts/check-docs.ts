@@ -28,6 +28,7 @@ const GIVEN = `
 import type * as k8s from '@kubernetes/client-node';
 import type { Resource, SharedIndexInformer, SharedInformerFactory, Transport } from 'capstan/cache';
 import type { Controller, Manager } from 'capstan/controller';
+import type { Client, ObjectKey } from 'capstan/client';
 import type { RateLimitingQueue } from 'capstan/workqueue';
 declare global {
   type V1ConfigMap = k8s.V1ConfigMap;
@@ -37,10 +38,13 @@ declare global {
   type V1Service = k8s.V1Service;
   const KubeConfig: typeof k8s.KubeConfig;
   const transport: Transport;
+  const client: Client;
+  const key: ObjectKey;
   const Pod: Resource<V1Pod, 'byNode'>;
   const pod: V1Pod;
   const pods: SharedIndexInformer<V1Pod, 'byNode'>;
-  const Website: Resource<{ metadata: k8s.V1ObjectMeta; spec: { replicas: number } }>;
+  const ConfigMap: Resource<V1ConfigMap>;
+  const Website: Resource<{ metadata: k8s.V1ObjectMeta; spec: { replicas: number }; status?: { ready: boolean } }>;
   const Deployment: Resource<V1Deployment>;
   const deployments: SharedIndexInformer<V1Deployment>;
   const informer: SharedIndexInformer<V1Pod>;

@@ -1,11 +1,12 @@
 /**
- * Size is a test with a number: the Wasm core, and what a browser downloads for the work queues alone, both compressed.
+ * Size is a test with a number: the Wasm core, what a browser downloads for the work queues alone, and the live page, all compressed.
  * Run after a build; exits 1 above a budget.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { livePage } from '../bindings/generated/live-page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const KIB = 1024;
@@ -41,6 +42,7 @@ const measured: Row[] = [
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 30 * KIB },
   { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 64 * KIB },
   { what: 'capstan/controller, minified', bytes: await bundle('controller') },
+  { what: 'live page', bytes: Buffer.from(livePage), budget: 12 * KIB },
 ];
 
 const kib = (bytes: number): string => `${(bytes / KIB).toFixed(1)} KiB`.padStart(10);

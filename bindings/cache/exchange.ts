@@ -46,7 +46,7 @@ export class Exchange {
   static async open(transport: Transport, request: TransportRequest, options: ExchangeOptions): Promise<Exchange> {
     const exchange = new Exchange(options);
     try {
-      const sent = (async () => transport.request({ ...request, signal: exchange.#abort.signal }))();
+      const sent = (async () => transport.request({ ...request, transient: true, signal: exchange.#abort.signal }))();
       exchange.#response = await exchange.#within(sent);
       return exchange;
     } catch (error) {
@@ -63,7 +63,7 @@ export class Exchange {
     return this.#response?.headers.get(name) ?? null;
   }
 
-  /** The next bytes, or `undefined` at the end of the body. */
+  /** The next bytes, or `undefined` at the end of the body. Valid until the next call. */
   async read(): Promise<Uint8Array | undefined> {
     if (this.#ended || this.#closed || this.#response === undefined) return undefined;
     this.#chunks ??= this.#response.body[Symbol.asyncIterator]();

@@ -34,6 +34,11 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
   customResync?: ReadonlyMap<Resource<never, string>, number>;
   /** One namespace, for all resources that have any; by default all. */
   namespace?: string;
+  /**
+   * What the informers of single resources are restricted to, where whoever asks for one does not say. controller-runtime:
+   * cache Options.ByObject.
+   */
+  selections?: ReadonlyMap<Resource<never, string>, InformerSelection>;
   /** Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}. */
   tweakListOptions?: ListWatchOptions['tweak'];
   /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
@@ -81,11 +86,13 @@ export class SharedInformerFactory {
   constructor(transport: Transport, options: FactoryOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     requireObject('options', options);
-    const { resyncPeriod, customResync, tweakListOptions, transform } = options;
+    const { resyncPeriod, customResync, selections, tweakListOptions, transform } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
     if (customResync !== undefined && !(customResync instanceof Map))
       throw invalid('options.customResync', 'a Map of resources and milliseconds', customResync);
     for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
+    if (selections !== undefined && !(selections instanceof Map))
+      throw invalid('options.selections', 'a Map of resources and what they are restricted to', selections);
     if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
     if (transform !== undefined) requireFunction('options.transform', transform);
     requireCacheLimits(options);
@@ -105,11 +112,11 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection = {},
   ): SharedIndexInformer<T, I> {
-    const { key, name, restricted } = this.#describe(resource, selection);
+    const { key, name, restricted, selected } = this.#describe(resource, selection);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       if (this.#shuttingDown) throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
-      const informer = this.#newInformer(resource, selection, restricted);
+      const informer = this.#newInformer(resource, selected, restricted);
       entry = { name, informer: informer as unknown as Entry['informer'] };
       this.#entries.set(key, entry);
     } else {
@@ -147,6 +154,11 @@ export class SharedInformerFactory {
     }
   }
 
+  /** Whether there is an informer of the resource already. */
+  has(resource: Resource<never, string>, selection: InformerSelection = {}): boolean {
+    return this.#entries.has(this.#describe(resource, selection).key);
+  }
+
   /** As {@link informerFor}, with the reader of its cache. client-go: ForResource. */
   forResource<T extends object, I extends string = never>(
     resource: Resource<T, I>,
@@ -162,6 +174,11 @@ export class SharedInformerFactory {
     selection: InformerSelection = {},
   ): Lister<T> {
     return this.informerFor(resource, selection).lister();
+  }
+
+  /** The informers that there are, by what they are called in messages and reports, such as `deployments.apps/v1 in demo`. */
+  informers(): Map<string, SharedIndexInformer<never, string>> {
+    return new Map([...this.#entries.values()].map(({ name, informer }) => [name, informer]));
   }
 
   /**
@@ -224,7 +241,16 @@ export class SharedInformerFactory {
     selection: InformerSelection,
     restricted: string,
   ): SharedIndexInformer<T, I> {
-    const { namespace: _, tweakListOptions, idleTimeout, transform, customResync, name, ...options } = this.#options;
+    const {
+      namespace: _,
+      selections: __,
+      tweakListOptions,
+      idleTimeout,
+      transform,
+      customResync,
+      name,
+      ...options
+    } = this.#options;
     return new SharedIndexInformer(this.#listWatch(resource, selection), {
       ...options,
       resyncPeriod: customResync?.get(resource as Resource<never, string>) ?? options.resyncPeriod,
@@ -250,11 +276,12 @@ export class SharedInformerFactory {
   #describe<T, I extends string>(
     resource: Resource<T, I>,
     selection: InformerSelection,
-  ): { key: string; name: string; restricted: string } {
+  ): { key: string; name: string; restricted: string; selected: InformerSelection } {
     if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
     requireObject('selection', selection);
-    const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selection;
-    const namespace = this.#namespaceOf(resource, selection);
+    const selected = { ...this.#options.selections?.get(resource as Resource<never, string>), ...selection };
+    const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selected;
+    const namespace = this.#namespaceOf(resource, selected);
     const restricted = [
       namespace === (this.#options.namespace ?? '') || !resource.namespaced
         ? ''
@@ -266,7 +293,7 @@ export class SharedInformerFactory {
     const { plural, group, version } = resource;
     const base = group === '' ? plural : `${plural}.${group}`;
     const key = JSON.stringify([group, version, plural, namespace, labelSelector, fieldSelector, metadataOnly]);
-    return { key, name: `${base}/${version}${restricted}`, restricted };
+    return { key, name: `${base}/${version}${restricted}`, restricted, selected };
   }
 }
 

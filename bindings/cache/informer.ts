@@ -91,6 +91,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   /** The handlers know that the queue has synced. */
   #announced = false;
   readonly #ended = deferred();
+  #changed: ReturnType<typeof deferred> | undefined;
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
   #transform: TransformFunc<T> | undefined;
@@ -287,6 +288,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#stopped;
   }
 
+  /** What it is restricted to, as the server is asked. */
+  selection(): ReturnType<ListWatch<T, I>['selection']> {
+    return this.#listWatch.selection();
+  }
+
+  /** Resolves when the cache has next taken something over, be it an event, a list or a bookmark, or when the informer ends. */
+  changed(): Promise<void> {
+    this.#changed ??= deferred();
+    return this.#stopped ? Promise.resolve() : this.#changed.promise;
+  }
+
   /** Where it is, how fresh, what failed, and how its handlers keep up: plain data, made for this call. */
   status(): InformerStatus {
     return {
@@ -369,11 +381,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         this.#processor.upstreamSynced();
         this.#synced.resolve();
       }
+      this.#tellWaiting();
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
       if (more && slice.over()) await slice.yield();
     }
     this.#indexer.settle();
     this.#processing = undefined;
+  }
+
+  #tellWaiting(): void {
+    this.#changed?.resolve();
+    this.#changed = undefined;
   }
 
   #process(deltas: Deltas<T>, isInInitialList: boolean): void {
@@ -403,6 +421,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#detector?.stop();
     this.#meter?.stop();
     this.#ended.resolve();
+    this.#tellWaiting();
   }
 }
 

@@ -76,6 +76,7 @@ export class ListWatch<T, I extends string = never> {
   readonly expected: ExpectedKind;
   readonly #transport: Transport;
   readonly #path: string;
+  readonly #namespace: string;
   readonly #selectors: Record<string, string>;
   readonly #metadataOnly: boolean;
   readonly #tweak: ((query: Record<string, string>) => void) | undefined;
@@ -90,7 +91,8 @@ export class ListWatch<T, I extends string = never> {
     if (options.tweak !== undefined) requireFunction('tweak', options.tweak);
     this.resource = resource;
     this.#transport = transport;
-    this.#path = resourcePath(resource, namespace ?? '');
+    this.#namespace = namespace ?? '';
+    this.#path = resourcePath(resource, this.#namespace);
     this.#selectors = {};
     if (labelSelector) this.#selectors.labelSelector = labelSelector;
     if (fieldSelector) this.#selectors.fieldSelector = fieldSelector;
@@ -147,6 +149,14 @@ export class ListWatch<T, I extends string = never> {
    */
   isGone(error: unknown, caller: Caller): Promise<boolean> {
     return confirmAbsence(this.#transport, this.resource, error, caller);
+  }
+
+  /** What the requests are restricted to, as the server is asked. */
+  selection(): { namespace: string; labelSelector: string; fieldSelector: string; metadataOnly: boolean } {
+    const query: Record<string, string> = { ...this.#selectors };
+    this.#tweak?.(query);
+    const { labelSelector = '', fieldSelector = '' } = query;
+    return { namespace: this.#namespace, labelSelector, fieldSelector, metadataOnly: this.#metadataOnly };
   }
 
   /** `v1 ConfigMap`, for messages. */

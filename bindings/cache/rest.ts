@@ -1,7 +1,9 @@
 /**
  * REST repeats: what client-go's REST client does below the reflector. 429 and 5xx that carry Retry-After are sent again
- * after exactly that time; a connection that was reset before the answer, after one second; ten times at most. Anything
- * else is the caller's to judge. client-go: rest/with_retry.go IsNextRetry, rest/request.go Watch and request.
+ * after exactly that time, whatever the method, as the server did nothing; a GET whose connection was reset before the answer,
+ * after one second; ten times at most. Any other request may have been carried out before its connection was lost, and
+ * is never sent again for that. Anything else is the caller's to judge. client-go: rest/with_retry.go IsNextRetry, rest/request.go
+ * Watch and request.
  */
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type StatusError, statusErrorFromAnswer } from './status-error.ts';
@@ -9,23 +11,26 @@ import { type Transport, TransportError, type TransportRequest } from './transpo
 import { sleep } from './wait.ts';
 
 /** client-go: rest/request.go NewRequest, maxRetries. */
-const MAX_REPEATS = 10;
+export const MAX_REPEATS = 10;
 /** client-go: rest/with_retry.go retryAfterResponse. */
 const RESET_DELAY_MS = 1000;
 
 export interface RepeatOptions extends ExchangeOptions {
   /** Told of each request that is about to be sent again, with what became of it and after how long. Must not throw. */
   onRepeat?: (error: StatusError | TransportError, afterMs: number) => void;
+  /** Waited for before each sending, repeats included: a rate limit. It ends with the signal. */
+  turn?: () => Promise<void>;
 }
 
-/** Sends a request that may be sent twice, with its repeats. The last answer or error counts, whatever it is. */
+/** Sends a request, with its repeats. The last answer or error counts, whatever it is. */
 export async function sendWithRepeats(
   transport: Transport,
   request: TransportRequest,
   options: RepeatOptions,
 ): Promise<Exchange> {
-  const { clock, signal, onRepeat } = options;
+  const { clock, signal, onRepeat, turn } = options;
   for (let repeats = 0; ; repeats++) {
+    await turn?.();
     try {
       const exchange = await Exchange.open(transport, request, options);
       const delay = retryAfter(exchange);
@@ -34,7 +39,7 @@ export async function sendWithRepeats(
       onRepeat?.(statusErrorFromAnswer(exchange.status, await exchange.explanation(), what), delay);
       await sleep(clock, delay, signal);
     } catch (error) {
-      if (!isReset(error) || repeats >= MAX_REPEATS) throw error;
+      if (request.method !== 'GET' || !isReset(error) || repeats >= MAX_REPEATS) throw error;
       onRepeat?.(error, RESET_DELAY_MS);
       await sleep(clock, RESET_DELAY_MS, signal);
     }
@@ -46,7 +51,7 @@ export function isReset(error: unknown): error is TransportError {
 }
 
 /** Milliseconds, or `undefined` where the answer is final. A date in Retry-After is not read, as in client-go. */
-function retryAfter(exchange: Exchange): number | undefined {
+export function retryAfter(exchange: Exchange): number | undefined {
   if (exchange.status !== 429 && exchange.status < 500) return undefined;
   const header = exchange.header('retry-after')?.trim();
   if (header === undefined || !/^[+-]?\d+$/.test(header)) return undefined;

@@ -14,6 +14,10 @@ export interface Status {
   code?: number;
   details?: {
     name?: string;
+    group?: string;
+    /** The plural of the resource, mostly. */
+    kind?: string;
+    uid?: string;
     causes?: { reason?: string; message?: string; field?: string }[];
     retryAfterSeconds?: number;
   };
@@ -75,7 +79,8 @@ const KNOWN_REASONS = new Set([
   'ServiceUnavailable',
 ]);
 
-function hasReason(error: unknown, reason: string, code: number): error is StatusError {
+/** Whether the error says `reason`, or no reason that is known and `code`. */
+export function hasReason(error: unknown, reason: string, code: number): error is StatusError {
   if (!(error instanceof StatusError)) return false;
   return error.reason === reason || (error.status === code && !KNOWN_REASONS.has(error.reason));
 }

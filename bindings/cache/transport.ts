@@ -14,6 +14,11 @@ export interface TransportRequest {
   body?: string | Uint8Array;
   /** Ends the exchange at any moment, also while the body is read: both then fail with kind 'aborted'. */
   signal?: AbortSignal;
+  /**
+   * The reader is done with each chunk of the body when it asks for the next one, so that the transport may take its memory back. What is
+   * kept beyond that has to be copied. Default false.
+   */
+  transient?: boolean;
 }
 
 /** An answer whose status line has arrived. The body is read once; leaving the iteration early frees the connection. */
@@ -37,6 +42,8 @@ export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
   /** Closes idle and open connections. */
   close?(): Promise<void>;
+  /** Where the last request went to, as `name:port`, for metrics. */
+  host?(): string;
 }
 
 /**
@@ -93,8 +100,10 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
   const fetchFunction = options.fetch ?? globalThis.fetch;
   requireFunction('options.fetch', fetchFunction);
   const common = { ...options.headers };
+  const { host } = new URL(base);
 
   return {
+    host: () => host,
     async request({ method, path, query, headers, body, signal }) {
       const url = requestURL(base, path, query);
       let response: Response;

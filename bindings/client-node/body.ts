@@ -4,6 +4,7 @@
  */
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import type { TransportRequest } from '../cache/transport.ts';
 import { CapstanError } from '../errors.ts';
 import { failed, messageOf } from './wire.ts';
 
@@ -18,13 +19,25 @@ export interface BodySource {
   /** For messages. */
   what: string;
   signal: AbortSignal | undefined;
+  /** The reader is done with a chunk when it asks for the next one ({@link TransportRequest.transient}). */
+  transient: boolean;
+}
+
+/**
+ * Frees the memory of a chunk that is a buffer of its own, as node makes them for HTTP/1.1, instead of leaving it to a collection: an informer that
+ * reads 5 KB an event would otherwise cause a major one for every 64 MB (60 000 events over loopback on a busy machine: 20.0 → 16.9 µs of CPU each, medians of four). A part of a
+ * larger buffer is left alone: others may look at the rest.
+ */
+function takeBack({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /**
  * The chunks as they come. Nothing is read from the socket while the consumer is busy and the stream's buffer is full, so the server feels
  * the back-pressure.
  */
-export function readBody({ stream, whole, cut, count, what, signal }: BodySource): AsyncIterable<Uint8Array> {
+export function readBody(source: BodySource): AsyncIterable<Uint8Array> {
+  const { stream, whole, cut, count, what, signal, transient } = source;
   let failure: Error | undefined;
   let ended = false;
   let closed = false;
@@ -51,6 +64,7 @@ export function readBody({ stream, whole, cut, count, what, signal }: BodySource
       if (chunk !== null) {
         count?.(chunk.length);
         yield chunk;
+        if (transient) takeBack(chunk);
         continue;
       }
       if (ended && whole()) return;
@@ -70,6 +84,16 @@ export function readBody({ stream, whole, cut, count, what, signal }: BodySource
   return { [Symbol.asyncIterator]: () => ({ next: () => reader.next(), return: leave }) };
 }
 
+/** Of a body that is decompressed, chunks are read ahead. */
+export function isTransient(request: TransportRequest, encoding: string | null): boolean {
+  return request.transient === true && isPlain(encoding);
+}
+
+function isPlain(encoding: string | null): boolean {
+  const name = encoding?.trim().toLowerCase() ?? '';
+  return name === '' || name === 'identity';
+}
+
 /**
  * The body without its content encoding. gzip is read member by member to the end (kube-apiserver ends one at each flush of a compressed watch).
  *
@@ -80,8 +104,8 @@ export function decoded(
   encoding: string | null,
   what: string,
 ): AsyncIterable<Uint8Array> {
-  const name = encoding?.trim().toLowerCase() ?? '';
-  if (name === '' || name === 'identity') return body;
+  if (isPlain(encoding)) return body;
+  const name = encoding?.trim().toLowerCase();
   if (name === 'gzip' || name === 'x-gzip') return gunzipped(body, what);
   throw new CapstanError(
     'DECODE',

@@ -11,7 +11,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../cache/transport.ts';
-import { decoded, readBody } from './body.ts';
+import { decoded, isTransient, readBody } from './body.ts';
 import { isConnected, keepAlive } from './socket.ts';
 import {
   aborted,
@@ -76,12 +76,14 @@ export function exchange(
       const what = `${describe(request, route)}: the answer ended early`;
       // `complete` is node's own check of Content-Length and of the last chunk: an 'end' without it is a cut.
       const whole = (): boolean => response.complete;
-      const body = readBody({ stream: response, whole, cut: () => response.destroy(), what, signal });
+      const encoding = headerOf(response.headers, 'content-encoding');
+      const transient = isTransient(request, encoding);
+      const body = readBody({ stream: response, whole, cut: () => response.destroy(), what, signal, transient });
       try {
         resolve({
           status: response.statusCode ?? 0,
           headers: { get: (name) => headerOf(response.headers, name) },
-          body: decoded(body, headerOf(response.headers, 'content-encoding'), describe(request, route)),
+          body: decoded(body, encoding, describe(request, route)),
         });
       } catch (error) {
         reject(error);

@@ -44,6 +44,7 @@ export class NodeTransport implements Transport {
     running.once('close', () => this.#open.delete(running));
   };
   #closed = false;
+  #host = 'none';
 
   /** `destination` may throw a TransportError; it is asked for every request. */
   constructor(destination: () => Promise<Destination> | Destination, options: ConnectionOptions = {}) {
@@ -63,6 +64,7 @@ export class NodeTransport implements Transport {
     if (signal?.aborted) throw failed('aborted', `${request.method} ${request.path}`, signal.reason);
     const destination = await unlessAborted(this.#destination(), request);
     const { url, tls, agent } = destination;
+    this.#host = url.host;
     this.#requireOpen(request);
     if (agent !== undefined) {
       return withSecondTry(request, (fresh) => exchange({ ...destination, agent }, request, this.#track, fresh));
@@ -97,6 +99,11 @@ export class NodeTransport implements Transport {
       this.#requireOpen(request);
     }
     return exchange({ ...destination, agent: connections.agent }, request, this.#track, fresh);
+  }
+
+  /** `none` before the first request: until then nobody has been asked where it goes. */
+  host(): string {
+    return this.#host;
   }
 
   /** Ends every open exchange (its reader gets kind 'reset') and the pool; later requests fail with kind 'refused'. */

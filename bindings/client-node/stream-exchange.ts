@@ -5,7 +5,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import type { TransportRequest, TransportResponse } from '../cache/transport.ts';
-import { decoded, readBody } from './body.ts';
+import { decoded, isTransient, readBody } from './body.ts';
 import type { Session } from './session.ts';
 import {
   aborted,
@@ -138,6 +138,7 @@ function response(
   const status = headers[':status'] ?? 0;
   const length = request.method === 'HEAD' || status === 204 || status === 304 ? undefined : headers['content-length'];
   let left = length === undefined ? 0 : Number(length);
+  const encoding = headerOf(headers, 'content-encoding');
   const body = readBody({
     stream,
     // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been whole.
@@ -148,6 +149,7 @@ function response(
     },
     what: `${describe(request, target)}: the answer ended early`,
     signal: request.signal,
+    transient: isTransient(request, encoding),
     count: (bytes) => {
       left -= bytes;
     },
@@ -155,7 +157,7 @@ function response(
   return {
     status,
     headers: { get: (name) => (name.startsWith(':') ? null : headerOf(headers, name)) },
-    body: decoded(body, headerOf(headers, 'content-encoding'), describe(request, target)),
+    body: decoded(body, encoding, describe(request, target)),
   };
 }
 

@@ -86,11 +86,12 @@ export interface JsonPatchOperation {
   readonly value?: unknown;
 }
 
-/** What to change, and in which language. */
+/** What to change, and in which language; `raw` is sent as it is, see `rawPatch`. */
 export type Patch =
   | { readonly type: 'json'; readonly operations: readonly JsonPatchOperation[] }
   | { readonly type: 'merge'; readonly body: object }
-  | { readonly type: 'strategic'; readonly body: object };
+  | { readonly type: 'strategic'; readonly body: object }
+  | { readonly type: 'raw'; readonly contentType: string; readonly data: string };
 
 export interface Reader {
   get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: ReadOptions): Promise<T>;
@@ -98,9 +99,9 @@ export interface Reader {
 }
 
 export interface Writer {
-  create<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T>;
+  create<T extends object>(resource: Resource<T, string>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
   /** Replaces the object; a conflict unless its `metadata.resourceVersion` is the newest, where it has one. */
-  update<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T>;
+  update<T extends object>(resource: Resource<T, string>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
   patch<T extends object>(
     resource: Resource<T, string>,
     key: ObjectKey,
@@ -110,11 +111,20 @@ export interface Writer {
   /** Server-side apply of the fields that `object` has; it needs a field owner. */
   apply<T extends object>(
     resource: Resource<T, string>,
-    object: Partial<T> & KubeObject,
+    object: Partial<NoInfer<T>> & KubeObject,
     options?: ApplyOptions,
   ): Promise<T>;
   delete<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
   deleteAllOf<T extends object>(resource: Resource<T, string>, options?: DeleteAllOfOptions): Promise<void>;
+}
+
+/** With a `body`, that is sent instead of the object, which then only says where to. controller-runtime: WithSubResourceBody. */
+export interface SubResourceWriteOptions<B extends object> extends WriteOptions {
+  readonly body?: B;
+}
+
+export interface SubResourceApplyOptions<B extends object> extends ApplyOptions {
+  readonly body?: B;
 }
 
 /** One subresource, such as `status` or `scale`; `B` is what it sends and takes, the object itself for `status`. */
@@ -130,18 +140,22 @@ export interface SubResourceClient {
     body: B,
     options?: WriteOptions,
   ): Promise<B>;
-  update<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T>;
-  patch<T extends object>(
+  update<T extends object, B extends object = T>(
+    resource: Resource<T, string>,
+    object: NoInfer<T>,
+    options?: SubResourceWriteOptions<B>,
+  ): Promise<B>;
+  patch<T extends object, B extends object = T>(
     resource: Resource<T, string>,
     key: ObjectKey,
     patch: Patch,
     options?: WriteOptions,
-  ): Promise<T>;
-  apply<T extends object>(
+  ): Promise<B>;
+  apply<T extends object, B extends object = T>(
     resource: Resource<T, string>,
-    object: Partial<T> & KubeObject,
-    options?: ApplyOptions,
-  ): Promise<T>;
+    object: Partial<NoInfer<T>> & KubeObject,
+    options?: SubResourceApplyOptions<B>,
+  ): Promise<B>;
 }
 
 export interface Client extends Reader, Writer {

@@ -8,3 +8,32 @@ export type {
   Span,
   Tracer,
 } from '../controller/manager.ts';
+export type { LeaderElectionOptions } from './election.ts';
+export { type Checker, healthz } from './healthz.ts';
+export { type ControllerManager, newManager } from './manager.ts';
+export type {
+  DebugPageOptions,
+  HealthProbeOptions,
+  ManagerOptions,
+  MetricsOptions,
+  ProfilingOptions,
+} from './options.ts';
+export { debugPage, type LivePageHandler, type LivePageOptions } from './page/debug-page.ts';
+export type { InformerState, LivePageState } from './page/state.ts';
+export type { Verdict, VerdictState } from './page/verdict.ts';
+export { ProcessMetrics } from './process-metrics.ts';
+export {
+  findObjects,
+  type InformerReport,
+  type LeaderReport,
+  type ManagerReport,
+  type ObjectReport,
+  type RunnableReport,
+  type SearchedInformer,
+} from './report.ts';
+export type { HTTPHandler } from './router.ts';
+export type { GroupName, Ready } from './runnable-group.ts';
+export type { GroupedRunnable } from './runnables.ts';
+export { HTTPServer, type HTTPServerOptions } from './server.ts';
+export type { Service } from './servers.ts';
+export { setupSignalHandler } from './signals.ts';

@@ -2,34 +2,35 @@
  * One request, from its method and URL to its answer: routing, the rules of which method goes where, and request
  * options. Everything below knows nothing of HTTP; everything above knows nothing of Kubernetes.
  */
-import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.ts';
-import { checkObject, decodeObject, parseJson, readBody } from './body.ts';
-import { coreVersions, groupDocument, groupList, resourceList, VERSION } from './discovery.ts';
+import { decodeObject, type Incoming, parseJson, readBody } from './body.ts';
+import {
+  AGGREGATED,
+  acceptsAggregated,
+  aggregated,
+  coreVersions,
+  groupDocument,
+  groupList,
+  resourceList,
+  VERSION,
+} from './discovery.ts';
 import type { FaultTarget, StreamFault } from './faults.ts';
+import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 import { list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
-import { mediaType, PATCH_TYPES, unsupportedBody, unsupportedPatch, viewFor } from './media-types.ts';
+import { mediaType, patchTypeOf, unsupportedBody, viewFor } from './media-types.ts';
+import { deleteOptions, type FieldValidation, writeOptions } from './options.ts';
 import type { Output } from './output.ts';
-import { jsonPatch, mergePatch } from './patch.ts';
+import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
-import type { Kind } from './registry/kinds.ts';
-import { type Change, type DeleteOptions, Registry } from './registry/registry.ts';
+import { type Kind, SCALE } from './registry/kinds.ts';
+import { Registry, type Written } from './registry/registry.ts';
 import { ofResource } from './registry/strategy.ts';
 import { parseSelectors } from './selectors.ts';
-import {
-  ApiError,
-  badRequest,
-  fieldNotSupported,
-  genericStatus,
-  invalidOptions,
-  methodNotAllowed,
-  noSuchPath,
-  notFound,
-  notSupported,
-} from './status.ts';
+import { ApiError, badRequest, genericStatus, methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
+import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
 import type { View } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
 
@@ -39,6 +40,7 @@ export interface Answer {
   type: string;
   body: string;
   retryAfter?: number;
+  warnings?: readonly string[];
 }
 
 const NO_PAGE = '404 page not found\n';
@@ -48,7 +50,12 @@ const text = (code: number, body: string): Answer => ({ code, type: 'text/plain;
 
 export function failure(error: ApiError): Answer {
   const retryAfter = error.body.details?.retryAfterSeconds;
-  return { ...json(error.code, JSON.stringify(error.body)), ...(retryAfter === undefined ? {} : { retryAfter }) };
+  const { warnings } = error;
+  return {
+    ...json(error.code, JSON.stringify(error.body)),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
 }
 
 /** A request as far as its first line tells. */
@@ -94,7 +101,7 @@ interface Call {
   path: ResourcePath;
   method: string;
   query: URLSearchParams;
-  request: IncomingMessage;
+  request: Incoming;
   output: Output;
   view: View;
 }
@@ -127,7 +134,7 @@ export class Api {
   /** The answer; undefined when a watch has taken over the response. Throws ApiError. */
   async handle(
     target: Target,
-    request: IncomingMessage,
+    request: Incoming,
     output: Output,
     server: { address: string; faults: readonly StreamFault[] },
   ): Promise<Answer | undefined> {
@@ -136,7 +143,7 @@ export class Api {
     if (this.#tokens !== undefined && (token === undefined || !this.#tokens.has(token))) throw genericStatus(401);
     if (route.type !== 'resource') {
       if (method !== 'GET') throw methodNotAllowed();
-      return this.#document(route, server.address);
+      return this.#document(route, server.address, request.headers.accept);
     }
     const kind = this.registry.kinds.get(route.resource);
     if (!kind.served) {
@@ -151,6 +158,7 @@ export class Api {
       return undefined;
     }
     const call: Call = { kind, path: route, method, query: target.query, request, output, view };
+    if (route.subresource !== '' && route.subresource !== 'status') return this.#subresource(call);
     return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
@@ -161,12 +169,9 @@ export class Api {
       case 'GET':
         return json(200, await this.#freshness.answer(output, () => list(this.registry, path, query, view)));
       case 'POST': {
-        const body = await readObject(kind, request);
-        const dryRun = isDryRun(query, 'CreateOptions');
-        const { code, json: made } = this.registry.create(path, decodeObject(kind, this.registry.kinds, body), {
-          dryRun,
-        });
-        return json(code, made);
+        const options = writeOptions(request, query, 'CreateOptions');
+        const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
+        return answer(() => this.registry.create(path, object, options), warnings);
       }
       case 'DELETE': {
         const options = deleteOptions(await readBody(request), query);
@@ -187,14 +192,17 @@ export class Api {
           view.object(await this.#freshness.answer(output, () => this.registry.get(path, versionOf(query)))),
         );
       case 'PUT': {
-        const body = decodeObject(kind, this.registry.kinds, await readObject(kind, request));
-        const written = this.registry.update(path, { body }, { dryRun: isDryRun(query, 'UpdateOptions') });
-        return json(written.code, written.json);
+        const options = writeOptions(request, query, 'UpdateOptions');
+        const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
+        return answer(() => this.registry.update(path, { body: object }, options), warnings);
       }
       case 'PATCH': {
-        const change = patchFrom(kind, this.registry, mediaType(request), await readBody(request));
-        const written = this.registry.update(path, change, { dryRun: isDryRun(query, 'PatchOptions') });
-        return json(written.code, written.json);
+        const type = patchTypeOf(kind, mediaType(request));
+        const options = writeOptions(request, query, 'PatchOptions', type === 'apply');
+        const body = await readBody(request);
+        if (type === 'apply') return answer(() => this.registry.apply(path, configurationFrom(body), options), []);
+        const { change, warnings } = patchFrom(kind, this.registry.kinds, type, body, options.fieldValidation);
+        return answer(() => this.registry.update(path, change, options), warnings);
       }
       case 'DELETE': {
         const written = this.registry.delete(path, deleteOptions(await readBody(request), query));
@@ -205,8 +213,47 @@ export class Api {
     }
   }
 
-  #document(route: Exclude<Path, ResourcePath>, address: string): Answer {
+  async #subresource({ kind, path, method, query, request, output }: Call): Promise<Answer> {
+    const { registry } = this;
+    if (method === 'GET') {
+      const stored = await this.#freshness.answer(output, () => registry.get(path, versionOf(query)));
+      return json(200, JSON.stringify(scaleOf(kind, stored.object)));
+    }
+    const type = method === 'PATCH' ? patchTypeOf(kind, mediaType(request)) : undefined;
+    const what = method === 'POST' ? 'CreateOptions' : method === 'PUT' ? 'UpdateOptions' : 'PatchOptions';
+    const options = writeOptions(request, query, what, type === undefined ? undefined : type === 'apply');
+    const text = type === undefined ? await readObject(kind, request) : await readBody(request);
+    if (type === 'apply') return answer(() => applyScale(registry, kind, path, configurationFrom(text), options), []);
+    if (type !== undefined) {
+      const { change, warnings } = patchFrom(SCALE, registry.kinds, type, text, options.fieldValidation);
+      return answer(() => updateScale(registry, kind, path, change, options), warnings);
+    }
+    const body = parseJson(text, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
+    const object = isObject(body) ? body : {};
+    if (method === 'PUT') return answer(() => updateScale(registry, kind, path, () => object, options), []);
+    if (path.subresource === 'binding') return answer(() => bind(registry, kind, path, object, options.dryRun), []);
+    return answer(() => evict(registry, path, object, options.dryRun), []);
+  }
+
+  /** The object of a body; what there is to say about its fields is refused or becomes warnings. */
+  #decode(kind: Kind, text: string, validation: FieldValidation): { object: JsonObject; warnings: string[] } {
+    const given = decodeObject(kind, this.registry.kinds, text);
+    const refuse = (why: string): Error =>
+      badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`);
+    try {
+      const { object, problems } = readFields(kind, given, validation === 'Ignore' ? undefined : text);
+      if (validation === 'Strict' && problems.length > 0) throw refuse(`strict decoding error: ${problems.join(', ')}`);
+      return { object, warnings: validation === 'Warn' ? problems : [] };
+    } catch (error) {
+      throw error instanceof FieldTypeError ? refuse(error.message) : error;
+    }
+  }
+
+  #document(route: Exclude<Path, ResourcePath>, address: string, accept: string | undefined): Answer {
     const { kinds } = this.registry;
+    if ((route.type === 'core-versions' || route.type === 'groups') && acceptsAggregated(accept)) {
+      return { ...json(200, JSON.stringify(aggregated(kinds, route.type === 'core-versions'))), type: AGGREGATED };
+    }
     switch (route.type) {
       case 'health':
         return text(200, 'ok');
@@ -246,9 +293,9 @@ function checkScope(kind: Kind, path: ResourcePath): void {
 }
 
 function checkSubresource(kind: Kind, path: ResourcePath, method: string): void {
-  const known = path.subresource === 'status' && kind.status;
-  if (!known) throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
-  if (method === 'GET' || method === 'PUT' || method === 'PATCH') return;
+  const methods = methodsOf(kind, path.subresource);
+  if (methods === undefined) throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
+  if (methods.includes(method)) return;
   if (kind.builtIn) throw methodNotAllowed();
   throw notSupported(method === 'POST' ? 'create' : 'delete', ofResource(kind, path.name));
 }
@@ -257,61 +304,20 @@ const versionOf = (query: URLSearchParams): number =>
   parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));
 
 /** A body without a content type counts as JSON. */
-async function readObject(kind: Kind, request: IncomingMessage): Promise<string> {
+async function readObject(kind: Kind, request: Incoming): Promise<string> {
   const body = await readBody(request);
   const type = mediaType(request);
   if (type !== '' && type !== 'application/json') throw unsupportedBody(kind, type);
   return body;
 }
 
-function patchFrom(kind: Kind, registry: Registry, type: string, body: string): Change {
-  if (!PATCH_TYPES.includes(type)) throw unsupportedPatch(kind, type);
-  const patch = parseJson(body, (why) => badRequest(`error decoding patch: ${why}`));
-  if (type === 'application/merge-patch+json' && !isObject(patch)) {
-    const what = Array.isArray(patch) ? 'array' : typeof patch;
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${what} into Go value of type map[string]interface {}`,
-    );
+/** Writes, and tells with the answer what there is to warn about, also where the write fails. */
+function answer(write: () => Written, warnings: readonly string[]): Answer {
+  try {
+    const written = write();
+    return { ...json(written.code, written.json), ...(warnings.length > 0 ? { warnings } : {}) };
+  } catch (error) {
+    if (error instanceof ApiError) error.warnings = warnings;
+    throw error;
   }
-  return (existing) => {
-    const result =
-      type === 'application/json-patch+json' ? jsonPatch(existing, patch) : (mergePatch(existing, patch) as JsonObject);
-    return checkObject(kind, registry.kinds, result, () => JSON.stringify(result));
-  };
-}
-
-function isDryRun(query: URLSearchParams, kind: string): boolean {
-  const values = query.getAll('dryRun').filter((value) => value !== '');
-  if (values.length === 0) return false;
-  if (values.every((value) => value === 'All')) return true;
-  throw invalidOptions(kind, [fieldNotSupported('dryRun', values, ['All'])]);
-}
-
-const PROPAGATION = ['Foreground', 'Background', 'Orphan'] as const;
-
-/** DeleteOptions come as a body, or as query parameters where there is none. */
-function deleteOptions(body: string, query: URLSearchParams): DeleteOptions {
-  const given =
-    body.trim() === ''
-      ? {}
-      : parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
-  const options = isObject(given) ? given : {};
-  const preconditions = objectAt(options, 'preconditions');
-  const named = stringAt(options, 'propagationPolicy') || (query.get('propagationPolicy') ?? '');
-  const orphan =
-    options.orphanDependents ?? (query.has('orphanDependents') ? isTrue(query.get('orphanDependents')) : undefined);
-  const policy = named === '' && typeof orphan === 'boolean' ? (orphan ? 'Orphan' : 'Background') : named;
-  const propagation = PROPAGATION.find((known) => known === policy);
-  if (policy !== '' && propagation === undefined) {
-    throw invalidOptions('DeleteOptions', [fieldNotSupported('propagationPolicy', policy, [...PROPAGATION, 'nil'])]);
-  }
-  const dryRun = Array.isArray(options.dryRun) && options.dryRun.includes('All');
-  const uid = stringAt(preconditions, 'uid');
-  const resourceVersion = stringAt(preconditions, 'resourceVersion');
-  return {
-    ...(uid === '' ? {} : { uid }),
-    ...(resourceVersion === '' ? {} : { resourceVersion }),
-    ...(propagation === undefined ? {} : { propagation }),
-    dryRun: dryRun || isDryRun(query, 'DeleteOptions'),
-  };
 }

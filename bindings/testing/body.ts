@@ -1,17 +1,22 @@
 /** Request bodies: read within the real server's limit, decoded as JSON, refused with the words Go's decoder has. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from './registry/kinds.ts';
 import { type ApiError, badRequest, tooLarge } from './status.ts';
+
+/** A request as far as this server reads it: one from a socket, or one from the same process. */
+export interface Incoming extends AsyncIterable<Uint8Array> {
+  readonly headers: IncomingHttpHeaders;
+}
 
 /** apiserver: DefaultMaxRequestBodyBytes. */
 const LIMIT = 3 * 1024 * 1024;
 
 /** The whole body. A longer one than the limit is read to its end, so that the client gets to read the 413. */
-export async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
+export async function readBody(request: Incoming): Promise<string> {
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request) {
     length += chunk.length;
     if (length <= LIMIT) chunks.push(chunk);
   }

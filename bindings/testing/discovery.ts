@@ -1,15 +1,20 @@
 /**
- * Discovery: /api, /apis and the resource lists, of the built-in resources and of all custom ones that were seen or
+ * Discovery: /api, /apis and the resource lists, one by one and aggregated, of the built-in resources and of all custom ones that were seen or
  * defined. client-go's RESTMapper and kubectl read these to turn kinds into paths.
  */
 import { apiVersionOf, type Kind, type Kinds } from './registry/kinds.ts';
 
+const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** The version this server's answers are modelled on. */
 export const VERSION = {
   major: '1',
   minor: '36',
+  emulationMajor: '1',
+  emulationMinor: '36',
+  minCompatibilityMajor: '1',
+  minCompatibilityMinor: '35',
   gitVersion: 'v1.36.3+capstan',
   gitCommit: '',
   gitTreeState: 'clean',
@@ -26,11 +31,25 @@ export const coreVersions = (address: string): object => ({
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: address }],
 });
 
-/** GET /apis */
-export function groupList(kinds: Kinds): object {
+/** The groups of Kubernetes in the order in which the real server tells them; others come after. */
+const GROUPS = [
+  ...['apiregistration.k8s.io', 'apps', 'events.k8s.io', 'autoscaling', 'batch', 'certificates.k8s.io'],
+  ...['networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io', 'admissionregistration.k8s.io'],
+  ...['apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io', 'node.k8s.io', 'discovery.k8s.io'],
+  ...['resource.k8s.io', 'flowcontrol.apiserver.k8s.io'],
+];
+
+/** All groups but the one without a name. */
+function groupNames(kinds: Kinds): string[] {
   const names = new Set(kinds.all().map((kind) => kind.group));
   names.delete('');
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...names].map((name) => group(kinds, name)) };
+  const known = GROUPS.filter((name) => names.has(name));
+  return [...known, ...[...names].filter((name) => !GROUPS.includes(name)).sort()];
+}
+
+/** GET /apis */
+export function groupList(kinds: Kinds): object {
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groupNames(kinds).map((name) => group(kinds, name)) };
 }
 
 /** GET /apis/<group>; undefined when nothing of it is known. */
@@ -39,12 +58,13 @@ export function groupDocument(kinds: Kinds, name: string): object | undefined {
   return { kind: 'APIGroup', apiVersion: 'v1', ...group(kinds, name) };
 }
 
+const versionsOf = (kinds: Kinds, group: string): string[] => {
+  const inGroup = kinds.all().filter((kind) => kind.group === group);
+  return [...new Set(inGroup.map((kind) => kind.version))].sort(byPriority);
+};
+
 function group(kinds: Kinds, name: string): object {
-  const inGroup = kinds.all().filter((kind) => kind.group === name);
-  const versions = [...new Set(inGroup.map((kind) => kind.version))].sort(byPriority).map((version) => ({
-    groupVersion: `${name}/${version}`,
-    version,
-  }));
+  const versions = versionsOf(kinds, name).map((version) => ({ groupVersion: `${name}/${version}`, version }));
   return { name, versions, preferredVersion: versions[0] };
 }
 
@@ -64,14 +84,57 @@ function byPriority(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+interface Subresource {
+  name: string;
+  group: string;
+  version: string;
+  kind: string;
+  verbs: readonly string[];
+}
+
+const READ_AND_WRITE = ['get', 'patch', 'update'];
+
+/** What this server serves below an object. */
+function subresourcesOf(kind: Kind): Subresource[] {
+  const own = { group: '', version: '', kind: kind.kind, verbs: READ_AND_WRITE };
+  const create = ['create'];
+  const found: Subresource[] = [];
+  if (kind.builtIn && kind.group === '' && kind.plural === 'pods') {
+    found.push({ ...own, name: 'binding', kind: 'Binding', verbs: create });
+    found.push({ name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: create });
+  }
+  const scale = { name: 'scale', group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: READ_AND_WRITE };
+  if (kind.scale !== undefined && kind.builtIn) found.push(scale);
+  if (kind.status) found.push({ ...own, name: 'status' });
+  if (kind.scale !== undefined && !kind.builtIn) found.push(scale);
+  return found;
+}
+
+const verbsOf = (kind: Kind): readonly string[] => {
+  if (!kind.builtIn) return CUSTOM_VERBS;
+  return kind.plural === 'namespaces' ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS;
+};
+
+const served = (kinds: Kinds, name: { group: string; version: string }): Kind[] =>
+  kinds
+    .all()
+    .filter((kind) => kind.group === name.group && kind.version === name.version)
+    .sort((a, b) => (a.plural < b.plural ? -1 : 1));
+
 /** GET /api/v1 and /apis/<group>/<version>; undefined when nothing of it is known. */
 export function resourceList(kinds: Kinds, name: { group: string; version: string }): object | undefined {
-  const found = kinds.all().filter((kind) => kind.group === name.group && kind.version === name.version);
+  const found = served(kinds, name);
   if (found.length === 0) return undefined;
-  const resources = found
-    .sort((a, b) => (a.plural < b.plural ? -1 : 1))
-    .flatMap((kind) => (kind.status ? [resource(kind), statusOf(kind)] : [resource(kind)]));
-  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf(name), resources };
+  const resources = found.flatMap((kind) => [
+    resource(kind),
+    ...subresourcesOf(kind).map((sub) => subresource(kind, sub)),
+  ]);
+  return {
+    kind: 'APIResourceList',
+    ...(name.group === '' ? {} : { apiVersion: 'v1' }),
+    groupVersion: apiVersionOf(name),
+    resources,
+  };
 }
 
 const resource = (kind: Kind): object => ({
@@ -79,14 +142,68 @@ const resource = (kind: Kind): object => ({
   singularName: kind.singular,
   namespaced: kind.namespaced ?? true,
   kind: kind.kind,
-  verbs: VERBS,
+  verbs: verbsOf(kind),
   ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
+  ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
 });
 
-const statusOf = (kind: Kind): object => ({
-  name: `${kind.plural}/status`,
+const subresource = (kind: Kind, { name, group, version, kind: of, verbs }: Subresource): object => ({
+  name: `${kind.plural}/${name}`,
   singularName: '',
   namespaced: kind.namespaced ?? true,
-  kind: kind.kind,
-  verbs: ['get', 'patch', 'update'],
+  ...(group === '' ? {} : { group, version }),
+  kind: of,
+  verbs,
 });
+
+/** What a client that wants everything in one answer accepts; others get the lists of old. */
+export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+export function acceptsAggregated(accept: string | undefined): boolean {
+  for (const range of (accept ?? '').split(',')) {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim());
+    if (type !== 'application/json' && type !== '*/*') continue;
+    const wanted = ['g=apidiscovery.k8s.io', 'v=v2', 'as=APIGroupDiscoveryList'];
+    if (wanted.every((parameter) => parameters.includes(parameter))) return true;
+    if (!parameters.some((parameter) => parameter.startsWith('as='))) return false;
+  }
+  return false;
+}
+
+/** GET /api and /apis in one document: KEP-3352. */
+export function aggregated(kinds: Kinds, core: boolean): object {
+  const names = core ? [''] : groupNames(kinds);
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items: names.map((name) => ({
+      metadata: name === '' ? {} : { name },
+      versions: versionsOf(kinds, name).map((version) => ({
+        version,
+        resources: served(kinds, { group: name, version }).map(aggregatedResource),
+        freshness: 'Current',
+      })),
+    })),
+  };
+}
+
+function aggregatedResource(kind: Kind): object {
+  // Built-in kinds leave their group and version out.
+  const own = kind.builtIn ? { group: '', version: '' } : { group: kind.group, version: kind.version };
+  const subresources = subresourcesOf(kind).map(({ name, group, version, kind: of, verbs }) => ({
+    subresource: name,
+    responseKind: group === '' ? { ...own, kind: of } : { group, version, kind: of },
+    verbs,
+  }));
+  return {
+    resource: kind.plural,
+    responseKind: { ...own, kind: kind.kind },
+    scope: (kind.namespaced ?? true) ? 'Namespaced' : 'Cluster',
+    singularResource: kind.singular,
+    verbs: verbsOf(kind),
+    ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
+    ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
+    ...(subresources.length > 0 ? { subresources } : {}),
+  };
+}

@@ -47,3 +47,11 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   for (const member of Object.keys(right)) if (right[member] !== undefined) members--;
   return members === 0;
 }
+
+/** A value as Go's %v prints it, for messages of the real server that quote one. */
+export function goText(value: Json | undefined): string {
+  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
+  if (!isObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
+  const names = Object.keys(value).sort();
+  return `map[${names.map((name) => `${name}:${goText(value[name])}`).join(' ')}]`;
+}

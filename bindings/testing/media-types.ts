@@ -1,17 +1,37 @@
 /**
  * Media types: what a request sends and what it accepts. This server speaks JSON only. A type that the real server does
- * not take either is refused in its words; one that it takes and this server does not (YAML, protobuf, strategic merge
- * and apply patches) is refused with the list of what this server takes.
+ * not take either is refused in its words; one that it takes and this server does not (YAML, protobuf) is refused with the
+ * list of what this server takes. An apply patch is JSON here, which is YAML too.
  */
-import type { IncomingMessage } from 'node:http';
+import type { Incoming } from './body.ts';
 import type { Kind } from './registry/kinds.ts';
 import { ApiError, notAcceptable, unsupportedMediaType } from './status.ts';
 import { metadataViews, type View, wholeObjects } from './views.ts';
 
-export const PATCH_TYPES: readonly string[] = ['application/json-patch+json', 'application/merge-patch+json'];
+const JSON_PATCH = 'application/json-patch+json';
+const MERGE_PATCH = 'application/merge-patch+json';
+const STRATEGIC = 'application/strategic-merge-patch+json';
+const APPLY = 'application/apply-patch+yaml';
+
+export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
+
+const PATCH_TYPES = new Map<string, PatchType>([
+  [JSON_PATCH, 'json'],
+  [MERGE_PATCH, 'merge'],
+  [STRATEGIC, 'strategic'],
+  [APPLY, 'apply'],
+]);
+
+/** In which language a patch is written. Throws 415 for one that the kind does not take. */
+export function patchTypeOf(kind: Kind, type: string): PatchType {
+  const known = PATCH_TYPES.get(type);
+  if (known !== undefined && (known !== 'strategic' || kind.builtIn)) return known;
+  if (!kind.builtIn) throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH, APPLY]);
+  throw new ApiError(415, '415: Unsupported Media Type', { reason: 'UnsupportedMediaType', details: {} });
+}
 
 /** '' when the request does not say. */
-export const mediaType = (request: IncomingMessage): string =>
+export const mediaType = (request: Incoming): string =>
   (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
 /**
@@ -54,14 +74,4 @@ const REAL_BODIES = ['application/json', 'application/yaml', 'application/vnd.ku
 export function unsupportedBody(kind: Kind, type: string): ApiError {
   if (REAL_BODIES.includes(type)) return unsupportedMediaType(['application/json']);
   return unsupportedMediaType(kind.builtIn ? REAL_BODIES : REAL_BODIES.slice(0, 2));
-}
-
-const APPLY = 'application/apply-patch+yaml';
-
-export function unsupportedPatch(kind: Kind, type: string): ApiError {
-  if (type === APPLY || (kind.builtIn && type === 'application/strategic-merge-patch+json')) {
-    return unsupportedMediaType(PATCH_TYPES);
-  }
-  if (!kind.builtIn) return unsupportedMediaType([...PATCH_TYPES, APPLY]);
-  return new ApiError(415, '415: Unsupported Media Type', { reason: 'UnsupportedMediaType', details: {} });
 }

@@ -43,7 +43,7 @@ export class Output {
    * Status and headers, on the wire at once. Without a length the body is chunked.
    * @param compress each write becomes a gzip member of its own, if the client takes gzip
    */
-  begin(code: number, headers: Record<string, string | number>, compress = false): void {
+  begin(code: number, headers: Record<string, string | number | string[]>, compress = false): void {
     this.#compressed = compress && this.#acceptsGzip;
     this.#response.writeHead(code, this.#compressed ? { ...headers, ...GZIPPED } : headers);
     this.#response.flushHeaders();
@@ -69,7 +69,7 @@ export class Output {
   }
 
   /** A whole answer in one go. */
-  send(code: number, headers: Record<string, string | number>, body: string): void {
+  send(code: number, headers: Record<string, string | number | string[]>, body: string): void {
     const plain = Buffer.from(body);
     const zip = this.#acceptsGzip && plain.length > GZIP_ABOVE;
     const bytes = zip ? gzipSync(plain) : plain;

@@ -1,6 +1,6 @@
 /** JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on values that are never mutated: each step makes a new one. */
 import { isObject, type Json, type JsonObject, sameJson } from './json.ts';
-import { badRequest, patchFailed } from './status.ts';
+import { ApiError, badRequest, patchFailed } from './status.ts';
 
 /** Members that are null go, objects merge, anything else replaces. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
@@ -24,7 +24,8 @@ export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
     );
   }
   if (patch.length > MAX_OPERATIONS) {
-    throw badRequest(`The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`);
+    const why = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`;
+    throw new ApiError(413, `Request entity too large: ${why}`, { reason: 'RequestEntityTooLarge' });
   }
   let result: Json = target;
   for (const operation of patch) {
@@ -46,33 +47,35 @@ function applyOperation(target: Json, operation: JsonObject): Json {
   if (op === 'move' || op === 'copy') {
     if (typeof from !== 'string') throw patchFailed();
     const source = pointer(from);
-    const moved = read(target, source);
+    // A copy of a member that is missing is null, as in that library.
+    const moved = op === 'copy' ? readOrNull(target, source) : read(target, source);
     return add(op === 'move' ? remove(target, source) : target, at, moved);
   }
   if (op === 'test') {
     if (!sameJson(readOrNull(target, at), value ?? null)) throw patchFailed();
     return target;
   }
-  if (value === undefined) throw patchFailed();
   // The library the real server uses (evanphx/json-patch) lets a replace add a member, against RFC 6902.
-  if (op === 'replace') return at.length === 0 ? value : set(target, at, value);
-  return add(target, at, value);
+  // And an operation without a value takes null for it.
+  const given = value ?? null;
+  if (op === 'replace') return at.length === 0 ? given : set(target, at, given);
+  return add(target, at, given);
 }
 
-/** RFC 6901. */
+/** RFC 6901, but for what comes ahead of the first slash: as in the library the real server uses, it does not count. */
 function pointer(path: string): string[] {
   if (path === '') return [];
-  if (!path.startsWith('/')) throw patchFailed();
+  if (!path.includes('/')) throw patchFailed();
   return path
-    .slice(1)
     .split('/')
+    .slice(1)
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function read(target: Json, path: readonly string[]): Json {
   let value: Json | undefined = target;
   for (const token of path) {
-    if (Array.isArray(value)) value = value[index(token, value.length - 1)];
+    if (Array.isArray(value)) value = (value as readonly Json[])[index(token, value.length - 1)];
     else if (isObject(value) && Object.hasOwn(value, token)) value = value[token];
     else throw patchFailed();
   }
@@ -80,16 +83,18 @@ function read(target: Json, path: readonly string[]): Json {
   return value;
 }
 
-/** For `test`: a member that is missing equals null, as in the library the real server uses (evanphx/json-patch). */
+/** For `test` and `copy`: a member that is missing equals null, as in the library the real server uses (evanphx/json-patch). */
 function readOrNull(target: Json, path: readonly string[]): Json {
   const parent = path.length === 0 ? undefined : read(target, path.slice(0, -1));
   if (isObject(parent) && !Object.hasOwn(parent, path.at(-1) ?? '')) return null;
   return read(target, path);
 }
 
+/** As the library the real server uses reads an index: with leading zeros, and from the end where it is negative. */
 function index(token: string, max: number): number {
-  const at = /^(0|[1-9][0-9]*)$/.test(token) ? Number(token) : -1;
-  if (at < 0 || at > max) throw patchFailed();
+  const given = /^[+-]?\d+$/.test(token) ? Number(token) : Number.NaN;
+  const at = given < 0 ? given + max + 1 : given;
+  if (!(at >= 0 && at <= max)) throw patchFailed();
   return at;
 }
 

@@ -158,6 +158,7 @@ export class ApiServer {
         return inner.request(request);
       },
       close: async () => inner.close?.(),
+      host: () => new URL(this.url).host,
     };
   }
 
@@ -272,11 +273,12 @@ export class ApiServer {
 }
 
 function send(output: Output, answer: ReturnType<typeof failure>): void {
-  const headers: Record<string, string | number> = {
+  const headers: Record<string, string | number | string[]> = {
     'Content-Type': answer.type,
     'Cache-Control': 'no-cache, private',
   };
   if (answer.retryAfter !== undefined) headers['Retry-After'] = answer.retryAfter;
+  if (answer.warnings !== undefined) headers.Warning = answer.warnings.map((why) => `299 - ${JSON.stringify(why)}`);
   output.send(answer.code, headers, answer.body);
 }
 

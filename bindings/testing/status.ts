@@ -42,6 +42,8 @@ export interface Subject {
 /** A request that is answered with a `Status` of failure. Thrown by whoever finds out, written in one place. */
 export class ApiError extends Error {
   readonly body: StatusBody;
+  /** What there was to warn about before it failed. */
+  warnings: readonly string[] = [];
 
   constructor(
     code: number,
@@ -153,7 +155,10 @@ export interface FieldError {
     | 'FieldValueRequired'
     | 'FieldValueForbidden'
     | 'FieldValueNotSupported'
-    | 'FieldValueTooLong';
+    | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
+    | 'FieldValueDuplicate'
+    | 'FieldValueTypeInvalid';
   message: string;
 }
 
@@ -168,7 +173,7 @@ export const fieldInvalid = (field: string, value: unknown, why: string): FieldE
 export const fieldRequired = (field: string, why: string): FieldError => ({
   field,
   reason: 'FieldValueRequired',
-  message: `Required value: ${why}`,
+  message: why === '' ? 'Required value' : `Required value: ${why}`,
 });
 
 export const fieldForbidden = (field: string, why: string): FieldError => ({
@@ -181,6 +186,12 @@ export const fieldNotSupported = (field: string, value: unknown, supported: read
   field,
   reason: 'FieldValueNotSupported',
   message: `Unsupported value: ${quoted(value)}: supported values: ${supported.map(quoted).join(', ')}`,
+});
+
+export const fieldTooLong = (field: string, most: number): FieldError => ({
+  field,
+  reason: 'FieldValueTooLong',
+  message: `Too long: may not be more than ${most} bytes`,
 });
 
 /** 422: the object is understood and not acceptable. `subject.what` is the kind here, except where said otherwise. */

@@ -406,4 +406,26 @@ describe('a body', () => {
     for await (const chunk of answer.body) received += chunk.length;
     expect(received).toBe(size);
   });
+
+  test.each([true, false])(
+    'keeps its chunks unless the reader said that it is done with them: transient %s',
+    async (transient) => {
+      const part = 'x'.repeat(50_000);
+      const { transport } = await start((_, response) => {
+        response.write(part);
+        setImmediate(() => response.end(part)); // a chunk of its own
+      });
+      const answer = await transport.request({ method: 'GET', path: '/', transient });
+      const chunks: Uint8Array[] = [];
+      let sum = 0;
+      for await (const chunk of answer.body) {
+        chunks.push(chunk);
+        sum += chunk.length;
+      }
+      expect(sum).toBe(2 * part.length);
+      const left = chunks.reduce((bytes, chunk) => bytes + chunk.length, 0);
+      if (transient) expect(left).toBeLessThan(sum);
+      else expect(left).toBe(sum);
+    },
+  );
 });

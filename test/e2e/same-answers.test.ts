@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { testSeed } from '../random.ts';
 import { ControlPlane } from './control-plane.ts';
 import { Api } from './same-answers/api.ts';
+import { apply } from './same-answers/apply.ts';
 import { deletions } from './same-answers/deletions.ts';
 import type { Exchange } from './same-answers/exchange.ts';
 import { initialEvents } from './same-answers/initial-events.ts';
@@ -16,10 +17,13 @@ import { lists } from './same-answers/lists.ts';
 import { negotiation } from './same-answers/negotiation.ts';
 import { normalise } from './same-answers/normalise.ts';
 import { objects } from './same-answers/objects.ts';
+import { patches } from './same-answers/patches.ts';
 import { randomExchanges } from './same-answers/random.ts';
 import { removals } from './same-answers/removals.ts';
 import { configMaps, widgets } from './same-answers/resources.ts';
-import { prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import { schemas } from './same-answers/schemas.ts';
+import { prepareEmbeddedServer, prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import { subresources } from './same-answers/subresources.ts';
 import { updates } from './same-answers/updates.ts';
 import { expired, watches } from './same-answers/watches.ts';
 
@@ -28,6 +32,10 @@ const random = randomExchanges(seed);
 const groups: [name: string, exchanges: Exchange[]][] = [
   ['objects', objects],
   ['updates', updates],
+  ['apply', apply],
+  ['patches', patches],
+  ['schemas', schemas],
+  ['subresources and discovery', subresources],
   ['deletions', deletions],
   ['lists', lists],
   ['watches', watches],
@@ -53,7 +61,7 @@ beforeAll(async () => {
   plane = await ControlPlane.start();
   const real = await prepareRealServer(await readKubeConfig(plane), [...namespaces.values()]);
   embedded = await ApiServer.start();
-  transports = { real, embedded: embedded.transport() };
+  transports = { real, embedded: await prepareEmbeddedServer(embedded.transport()) };
 });
 
 afterAll(async () => {

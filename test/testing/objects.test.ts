@@ -15,6 +15,7 @@ describe('create', () => {
         uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
         resourceVersion: expect.stringMatching(/^\d+$/),
         creationTimestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        managedFields: [expect.objectContaining({ manager: 'unknown', operation: 'Update' })],
       },
       data: { k: 'v' },
     });

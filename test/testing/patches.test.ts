@@ -66,7 +66,7 @@ describe('patch', () => {
     ['a list for an object', 'application/merge-patch+json', [1], 400],
     ['no JSON', 'application/merge-patch+json', 'nojson', 400],
     ['a strategic merge patch', 'application/strategic-merge-patch+json', {}, 415],
-    ['an apply patch', 'application/apply-patch+yaml', 'a: 1', 415],
+    ['an apply patch of nobody', 'application/apply-patch+yaml', {}, 422],
     ['another name', 'application/merge-patch+json', { metadata: { name: 'b' } }, 400],
     ['another kind', 'application/merge-patch+json', { kind: 'Other' }, 422],
     ['another uid', 'application/merge-patch+json', { metadata: { uid: 'x' } }, 422],

@@ -7,7 +7,8 @@
  * CustomResourceDefinition says otherwise. Where there is one, writes to the object leave `status` alone and writes to
  * `/status` leave everything else alone.
  */
-import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { type Schema, schemaAt } from '../schema/structural.ts';
 
 /** A resource is named by group, version and plural; each version is a store of its own, nothing is converted. */
 export interface ResourceName {
@@ -22,6 +23,8 @@ export interface Kind extends ResourceName {
   listKind: string;
   singular: string;
   shortNames: readonly string[];
+  /** Groups of kinds that clients ask for by one name, such as `all`. */
+  categories: readonly string[];
   /** undefined until the first object of a custom resource tells. */
   namespaced: boolean | undefined;
   builtIn: boolean;
@@ -39,34 +42,45 @@ export interface Kind extends ResourceName {
   returnsDeleted: boolean;
   /** false: its definition was deleted, or it was removed; its paths lead nowhere. */
   served: boolean;
+  /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
+  schema?: Schema;
+  /** Where its scale subresource finds the replicas, if it has one. */
+  scale?: ScalePaths;
+}
+
+/** Paths as the CustomResourceDefinition has them: `.spec.replicas`. */
+export interface ScalePaths {
+  specReplicas: string;
+  statusReplicas: string;
+  selector: string;
 }
 
 /**
  * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural, flags, short names.
  * n namespaced · s status subresource · g generation · c update needs a resourceVersion · u an update may create ·
- * r a delete answers with the object.
+ * r a delete answers with the object · k scale subresource · a in the category `all` · x in `api-extensions`.
  */
 const BUILT_IN: Record<string, string> = {
   v1: `
     ConfigMap configmaps n cm; Endpoints endpoints nu ep; Event events nu ev; LimitRange limitranges nu limits;
     Namespace namespaces sr ns; Node nodes s no; PersistentVolume persistentvolumes sr pv;
-    PersistentVolumeClaim persistentvolumeclaims nsr pvc; Pod pods nsgr po; PodTemplate podtemplates ngr;
-    ReplicationController replicationcontrollers nsg rc; ResourceQuota resourcequotas nsr quota; Secret secrets n;
-    Service services nsur svc; ServiceAccount serviceaccounts nr sa`,
+    PersistentVolumeClaim persistentvolumeclaims nsr pvc; Pod pods nsgra po; PodTemplate podtemplates ngr;
+    ReplicationController replicationcontrollers nsgka rc; ResourceQuota resourcequotas nsr quota; Secret secrets n;
+    Service services nsura svc; ServiceAccount serviceaccounts nr sa`,
   'admissionregistration.k8s.io/v1': `
-    MutatingAdmissionPolicy mutatingadmissionpolicies gc; MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings gc;
-    MutatingWebhookConfiguration mutatingwebhookconfigurations gc;
-    ValidatingAdmissionPolicy validatingadmissionpolicies sgc;
-    ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings gc;
-    ValidatingWebhookConfiguration validatingwebhookconfigurations gc`,
-  'apiextensions.k8s.io/v1': 'CustomResourceDefinition customresourcedefinitions sgc crd,crds',
-  'apiregistration.k8s.io/v1': 'APIService apiservices sc',
+    MutatingAdmissionPolicy mutatingadmissionpolicies gcx; MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings gcx;
+    MutatingWebhookConfiguration mutatingwebhookconfigurations gcx;
+    ValidatingAdmissionPolicy validatingadmissionpolicies sgcx;
+    ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings gcx;
+    ValidatingWebhookConfiguration validatingwebhookconfigurations gcx`,
+  'apiextensions.k8s.io/v1': 'CustomResourceDefinition customresourcedefinitions sgcx crd,crds',
+  'apiregistration.k8s.io/v1': 'APIService apiservices scx',
   'apps/v1': `
-    ControllerRevision controllerrevisions n; DaemonSet daemonsets nsg ds; Deployment deployments nsg deploy;
-    ReplicaSet replicasets nsg rs; StatefulSet statefulsets nsg sts`,
-  'autoscaling/v1': 'HorizontalPodAutoscaler horizontalpodautoscalers ns hpa',
-  'autoscaling/v2': 'HorizontalPodAutoscaler horizontalpodautoscalers ns hpa',
-  'batch/v1': 'CronJob cronjobs nsg cj; Job jobs nsg',
+    ControllerRevision controllerrevisions n; DaemonSet daemonsets nsga ds; Deployment deployments nsgka deploy;
+    ReplicaSet replicasets nsgka rs; StatefulSet statefulsets nsgka sts`,
+  'autoscaling/v1': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
+  'autoscaling/v2': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
+  'batch/v1': 'CronJob cronjobs nsga cj; Job jobs nsga',
   'certificates.k8s.io/v1': 'CertificateSigningRequest certificatesigningrequests s csr',
   'coordination.k8s.io/v1': 'Lease leases ncu',
   'discovery.k8s.io/v1': 'EndpointSlice endpointslices ng',
@@ -102,6 +116,8 @@ export function splitApiVersion(apiVersion: string): { group: string; version: s
     : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
+const BUILT_IN_SCALE: ScalePaths = { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '' };
+
 function builtIns(): Kind[] {
   return Object.entries(BUILT_IN).flatMap(([apiVersion, lines]) =>
     lines.split(';').map((line) => {
@@ -123,6 +139,8 @@ function builtIns(): Kind[] {
         createOnUpdate: has('u'),
         returnsDeleted: has('r'),
         served: true,
+        categories: has('a') ? ['all'] : has('x') ? ['api-extensions'] : [],
+        ...(has('k') ? { scale: BUILT_IN_SCALE } : {}),
       } satisfies Kind;
     }),
   );
@@ -144,6 +162,7 @@ function guess(name: ResourceName): Kind {
     listKind: `${kind}List`,
     singular,
     shortNames: [],
+    categories: [],
     namespaced: undefined,
     builtIn: false,
     known: false,
@@ -156,6 +175,14 @@ function guess(name: ResourceName): Kind {
   };
 }
 
+/** What the scale subresource shows: read and patched as an object, but of no resource. */
+export const SCALE: Kind = {
+  ...guess({ group: 'autoscaling', version: 'v1', plural: 'scales' }),
+  builtIn: true,
+  known: true,
+  namespaced: true,
+};
+
 /** The resources of a CustomResourceDefinition, one for each of its versions. */
 export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonObject }[] {
   const spec = objectAt(crd, 'spec');
@@ -165,6 +192,27 @@ export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonO
     name: { group: stringAt(spec, 'group'), version: stringAt(version, 'name'), plural },
     version,
   }));
+}
+
+const strings = (list: Json | undefined): string[] =>
+  Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
+
+/** What one version says of its objects. */
+function schemaOf(version: JsonObject): { schema?: Schema; scale?: ScalePaths } {
+  const schema = schemaAt(objectAt(version, 'schema'), 'openAPIV3Schema');
+  const scale = objectAt(version, 'subresources').scale;
+  return {
+    ...(schema === undefined ? {} : { schema }),
+    ...(isObject(scale)
+      ? {
+          scale: {
+            specReplicas: stringAt(scale, 'specReplicasPath'),
+            statusReplicas: stringAt(scale, 'statusReplicasPath'),
+            selector: stringAt(scale, 'labelSelectorPath'),
+          },
+        }
+      : {}),
+  };
 }
 
 /** All kinds of one server. */
@@ -207,9 +255,7 @@ export class Kinds {
     const kind = stringAt(names, 'kind');
     for (const { name, version } of definedBy(crd)) {
       if (kind === '') continue;
-      const shortNames = Array.isArray(names.shortNames)
-        ? names.shortNames.filter((short) => typeof short === 'string')
-        : [];
+      const shortNames = strings(names.shortNames);
       if (this.get(name).builtIn) continue;
       this.#byResource.set(resourceKey(name), {
         ...guess(name),
@@ -217,9 +263,11 @@ export class Kinds {
         listKind: stringAt(names, 'listKind') || `${kind}List`,
         singular: stringAt(names, 'singular') || kind.toLowerCase(),
         shortNames,
+        categories: strings(names.categories),
         namespaced: stringAt(objectAt(crd, 'spec'), 'scope') !== 'Cluster',
         known: true,
         status: isObject(objectAt(version, 'subresources').status),
+        ...schemaOf(version),
       });
     }
   }

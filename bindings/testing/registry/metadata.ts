@@ -22,6 +22,7 @@ const MAPS = ['labels', 'annotations'];
 const ORDER = [
   ...['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers'],
+  'managedFields',
 ];
 
 const goType = (value: Json): string => {
@@ -55,6 +56,9 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
     } else if (MAPS.includes(member)) {
       const map = stringMap(kind, member, value);
       if (Object.keys(map).length > 0) members.push([member, map]);
+    } else if (member === 'managedFields') {
+      // An empty list is kept: it asks that nobody owns anything.
+      members.push([member, objectList(kind, member, value)]);
     } else {
       const list = member === 'finalizers' ? stringList(kind, member, value) : objectList(kind, member, value);
       if (list.length > 0) members.push([member, list]);
@@ -79,9 +83,10 @@ function stringList(kind: Kind, member: string, value: Json): readonly Json[] {
 }
 
 function objectList(kind: Kind, member: string, value: Json): readonly Json[] {
-  if (!Array.isArray(value)) throw mismatch(kind, member, value, '[]v1.OwnerReference');
+  const type = member === 'managedFields' ? 'v1.ManagedFieldsEntry' : 'v1.OwnerReference';
+  if (!Array.isArray(value)) throw mismatch(kind, member, value, `[]${type}`);
   const wrong = value.find((item: Json) => !isObject(item));
-  if (wrong !== undefined) throw mismatch(kind, member, wrong, 'v1.OwnerReference');
+  if (wrong !== undefined) throw mismatch(kind, member, wrong, type);
   return value;
 }
 

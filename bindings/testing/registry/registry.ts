@@ -4,7 +4,8 @@
  * apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
  */
 import { randomUUID } from 'node:crypto';
-import { type JsonObject, sameJson, stringAt } from '../json.ts';
+import { sameButTimes } from '../apply/managers.ts';
+import { type Json, type JsonObject, sameJson, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import type { Predicate } from '../selectors.ts';
 import {
@@ -22,8 +23,18 @@ import {
 import { established, terminating } from './definitions.ts';
 import { definedBy, type Kind, Kinds, type ResourceName, resourceKey } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
+import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
-import { forCreate, forDeletion, forStatusUpdate, forUpdate, ofKind, ofResource, requireKind } from './strategy.ts';
+import {
+  forCreate,
+  forDeletion,
+  forStatusUpdate,
+  forUpdate,
+  ofKind,
+  ofResource,
+  prepare,
+  requireKind,
+} from './strategy.ts';
 
 /** What a write answers: the status code and the object's text, or a Status. */
 export interface Written {
@@ -40,6 +51,13 @@ export interface DeleteOptions {
 
 /** Turns the existing object into the one the client wants. */
 export type Change = (existing: JsonObject) => JsonObject;
+
+/** How to write: who does, and whether it counts. */
+export interface WriteOptions {
+  dryRun: boolean;
+  /** The field manager. */
+  manager: string;
+}
 
 export class Registry {
   readonly versions = new Versions();
@@ -97,9 +115,19 @@ export class Registry {
     return stored;
   }
 
-  create(path: ResourcePath, body: JsonObject, options: { dryRun: boolean }): Written {
+  create(path: ResourcePath, body: JsonObject, options: WriteOptions): Written {
     const kind = this.kinds.get(path.resource);
-    const object = this.#inNamespace(kind, path, body);
+    return this.#create(kind, path, this.#inNamespace(kind, path, body), options);
+  }
+
+  /** @param owners the `managedFields` where they are known: of an object that is applied */
+  #create(
+    kind: Kind,
+    path: ResourcePath,
+    object: JsonObject,
+    options: WriteOptions,
+    owners?: { managedFields: Json | undefined },
+  ): Written {
     const given = metadataOf(object);
     const prefix = stringAt(given, 'generateName');
     const name = stringAt(given, 'name') || (prefix === '' ? '' : generateName(prefix));
@@ -108,7 +136,13 @@ export class Registry {
     }
     requireKind(kind, object, name);
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
-    const made = forCreate(learned, object, { name, uid: randomUUID(), now: this.#now() });
+    const prepared = prepare(learned, object);
+    const now = this.#now();
+    const managedFields =
+      owners === undefined
+        ? ownersAfter(learned, undefined, prepared, '', { manager: options.manager, now })
+        : owners.managedFields;
+    const made = forCreate(learned, withOwners(prepared, managedFields), { name, uid: randomUUID(), now });
     const store = this.store(path.resource);
     const key = keyOf(path.namespace, name);
     const existing = store.get(key);
@@ -121,17 +155,16 @@ export class Registry {
   }
 
   /** An update replaces the object by the body; a patch changes the existing one. Both may fail on a stale version. */
-  update(path: ResourcePath, change: Change | { body: JsonObject }, options: { dryRun: boolean }): Written {
+  update(path: ResourcePath, change: Change | { body: JsonObject }, options: WriteOptions): Written {
     const kind = this.kinds.get(path.resource);
-    const store = this.store(path.resource);
     const key = keyOf(path.namespace, path.name);
     const patch = typeof change === 'function';
     const whole = patch ? undefined : this.#named(path, this.#inNamespace(kind, path, change.body));
-    const existing = store.get(key);
+    const existing = this.store(path.resource).get(key);
     if (existing === undefined) {
       if (whole !== undefined && kind.createOnUpdate && path.subresource === '') {
         requireUid(kind, path, whole, { key, uid: '' });
-        return this.create({ ...path, name: '' }, withoutVersion(whole), options);
+        return this.#create(kind, path, withoutVersion(whole), options);
       }
       throw notFound(ofResource(kind, path.name));
     }
@@ -139,11 +172,45 @@ export class Registry {
     if (whole !== undefined) requireUid(kind, path, whole, { key, uid: stringAt(metadataOf(existing.object), 'uid') });
     this.#requireVersion(kind, path, wanted, existing);
     requireKind(kind, wanted, path.name);
-    const next =
-      path.subresource === 'status'
-        ? forStatusUpdate(kind, wanted, existing.object)
-        : forUpdate(kind, wanted, existing.object);
-    return { code: 200, json: this.#replace(kind, store, existing, next, options.dryRun) };
+    const prepared = prepare(kind, wanted);
+    const by = { manager: options.manager, now: this.#now() };
+    const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
+    return this.#write(kind, path, existing, withOwners(prepared, managedFields), options);
+  }
+
+  /** Applies a configuration: creates the object, or merges into it what its owners allow. */
+  apply(path: ResourcePath, config: JsonObject, options: WriteOptions & { force: boolean }): Written {
+    const found = this.kinds.get(path.resource);
+    const kind = found.known ? found : { ...found, kind: stringAt(config, 'kind') };
+    checkConfiguration(kind, config);
+    const existing = this.store(path.resource).get(keyOf(path.namespace, path.name));
+    if (existing === undefined && path.subresource !== '') throw notFound(ofResource(kind, path.name));
+    const by = { manager: options.manager, now: this.#now() };
+    const result = applied(kind, existing?.object, config, path.subresource, by, options.force);
+    const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
+    if (existing !== undefined) {
+      this.#requireVersion(kind, path, wanted, existing);
+      return this.#write(kind, path, existing, withOwners(prepare(kind, wanted), result.managedFields), options);
+    }
+    const uid = stringAt(metadataOf(wanted), 'uid');
+    if (uid !== '') {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw conflict(ofResource(kind, path.name), why);
+    }
+    return this.#create(found, path, withoutVersion(wanted), options, result);
+  }
+
+  #write(kind: Kind, path: ResourcePath, existing: Stored, prepared: JsonObject, options: WriteOptions): Written {
+    const make = path.subresource === 'status' ? forStatusUpdate : forUpdate;
+    const next = make(kind, prepared, existing.object);
+    return { code: 200, json: this.#replace(kind, this.store(path.resource), existing, next, options.dryRun) };
+  }
+
+  /** Changes the object as the server itself does: no manager comes to own anything by it. */
+  modify(path: ResourcePath, dryRun: boolean, change: (object: JsonObject, now: string) => JsonObject): void {
+    const existing = this.get(path, 0);
+    const next = change(existing.object, this.#now());
+    if (!dryRun) this.store(path.resource).put(existing.key, next);
   }
 
   delete(path: ResourcePath, options: DeleteOptions): Written {
@@ -183,7 +250,7 @@ export class Registry {
 
   /** Stores the new state unless it is the old one; removes the object when its last finalizer went. */
   #replace(kind: Kind, store: ResourceStore, existing: Stored, next: JsonObject, dryRun: boolean): string {
-    if (sameJson(next, existing.object)) return existing.json;
+    if (sameObject(next, existing.object)) return existing.json;
     if (dryRun) return JSON.stringify(next);
     const metadata = metadataOf(next);
     if (metadata.deletionTimestamp !== undefined && metadata.finalizers === undefined) {
@@ -245,6 +312,12 @@ export class Registry {
   #now(): string {
     return new Date(this.#wallTime()).toISOString().replace(/\.\d+Z$/, 'Z');
   }
+}
+
+/** The same but for when managers wrote: that alone is no change. */
+function sameObject(next: JsonObject, old: JsonObject): boolean {
+  if (!sameButTimes(metadataOf(next).managedFields, metadataOf(old).managedFields)) return false;
+  return sameJson(withOwners(next, undefined), withOwners(old, undefined));
 }
 
 const isDefinition = (kind: Kind): boolean => kind.builtIn && kind.plural === 'customresourcedefinitions';

@@ -5,11 +5,17 @@
  * Of built-in kinds this server knows the habits that clients meet (status, generation, a Secret's stringData, initial
  * phases); it neither fills in defaults nor validates `spec`.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
+import { goText, isObject, type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
+import { structured } from '../schema/defaults.ts';
+import type { Schema } from '../schema/structural.ts';
+import { validateObject } from '../schema/validate.ts';
 import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
+import { EMPTY } from './empty.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
 import { configKey } from './names.ts';
+import { KEPT_BY_STATUS } from './owners.ts';
+import { namesOf } from './paths.ts';
 import { metadataOf } from './store.ts';
 
 /** The subject of errors that speak of a resource: `configmaps "a" not found`. */
@@ -62,21 +68,19 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
     annotations: given.annotations,
     ownerReferences: given.ownerReferences,
     finalizers: given.finalizers,
+    managedFields: given.managedFields,
   };
-  if (kind.builtIn && kind.plural === 'namespaces') {
-    members.labels = { ...objectAt(given, 'labels'), 'kubernetes.io/metadata.name': set.name };
-  }
   const metadata = compact(members);
   let rest: JsonObject = object;
   if (ownsStatus(kind)) {
     rest = without(object, 'status');
     if (kind.builtIn) rest = { ...rest, status: FIRST_STATUS[kind.plural] ?? {} };
   }
-  const made = assemble(kind, metadata, settle(kind, rest));
+  const made = assemble(kind, metadata, rest);
   refuse(ofKind(kind, set.name), [
     ...validateName(kind, set.name),
     ...validateMetadata(kind, metadata),
-    ...validateKind(kind, made),
+    ...validateKind(kind, made, undefined),
   ]);
   return made;
 }
@@ -89,21 +93,35 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
   const rest = kind.status
     ? { ...without(object, 'status'), ...(old.status === undefined ? {} : { status: old.status }) }
     : object;
-  const settled = settle(kind, rest);
-  const made = assemble(kind, withGeneration(kind, metadata, was, settled, old), settled);
+  const made = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
   const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
   // The real server runs its metadata checks twice in an update, for the kind and for all kinds, and lists causes twice.
-  refuse(ofKind(kind, stringAt(was, 'name')), [...errors, ...errors, ...validateKind(kind, made)]);
+  refuse(ofKind(kind, stringAt(was, 'name')), [...errors, ...errors, ...validateKind(kind, made, old)]);
   return made;
 }
 
-/** A write to `/status`: nothing but the status changes. */
+/** A write to `/status`: the status changes, and of built-in kinds what the kind lets change of the metadata. */
 export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const { status } = object;
-  return assemble(kind, metadataOf(old), {
+  const was = metadataOf(old);
+  const { managedFields } = metadataOf(object);
+  const metadata = kind.builtIn ? statusMetadata(kind, metadataOf(object), was) : compact({ ...was, managedFields });
+  const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
+  const made = assemble(kind, metadata, {
     ...without(old, 'status'),
     ...(status === undefined || status === null ? {} : { status }),
   });
+  const found = kind.builtIn ? [...errors, ...errors] : validateStatus(kind, made, old);
+  refuse(ofKind(kind, stringAt(was, 'name')), found);
+  return made;
+}
+
+function statusMetadata(kind: Kind, given: JsonObject, was: JsonObject): JsonObject {
+  const kept = KEPT_BY_STATUS[kind.plural] ?? [];
+  const { managedFields } = given;
+  if (kept.includes('*')) return compact({ ...was, managedFields });
+  const carried = carryOver(given, was);
+  return compact({ ...carried, ...Object.fromEntries(kept.map((name) => [name, was[name]])) });
 }
 
 /** What a client may leave out of an update is taken from the object; what it cannot change is checked afterwards. */
@@ -122,6 +140,7 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
     annotations: given.annotations,
     ownerReferences: given.ownerReferences,
     finalizers: given.finalizers,
+    managedFields: given.managedFields,
   });
 }
 
@@ -135,7 +154,7 @@ function withGeneration(
   if (kind.generation === 'none' || typeof was.generation !== 'number') return metadata;
   const apart = kind.status ? ['apiVersion', 'kind', 'metadata', 'status'] : ['apiVersion', 'kind', 'metadata'];
   const same =
-    kind.generation === 'spec'
+    kind.generation === 'spec' && (now.spec !== undefined || old.spec !== undefined)
       ? sameJson(now.spec, old.spec)
       : sameJson(without(now, ...apart), without(old, ...apart));
   return same ? metadata : { ...metadata, generation: was.generation + 1 };
@@ -169,10 +188,20 @@ function refuse(subject: Subject, errors: FieldError[]): void {
   if (errors.length > 0) throw invalidObject(subject, errors);
 }
 
-/** What a kind does to its own fields before it is stored: a Lease has a spec, a Secret a type and its stringData in data. */
-function settle(kind: Kind, object: JsonObject): JsonObject {
-  if (kind.builtIn && kind.plural === 'leases' && object.spec === undefined) return { ...object, spec: {} };
-  if (!kind.builtIn || kind.group !== '' || kind.plural !== 'secrets') return object;
+/**
+ * What a kind makes of an object as it is read, before anybody comes to own its fields: a Lease has a spec, a Secret a type and its
+ * stringData in data, a Namespace its name as a label, a custom object the defaults of its schema and no member that it does not know.
+ */
+export function prepare(kind: Kind, object: JsonObject): JsonObject {
+  if (!kind.builtIn) return kind.schema === undefined ? object : structured(kind.schema, object);
+  if (kind.plural === 'namespaces' && kind.group === '') {
+    const metadata = metadataOf(object);
+    const labels = { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': stringAt(metadata, 'name') };
+    return stringAt(metadata, 'name') === '' ? object : { ...object, metadata: { ...metadata, labels } };
+  }
+  const empty = EMPTY[`${apiVersionOf(kind)}/${kind.kind}`] as JsonObject | undefined;
+  if (object.spec === undefined && sameJson(empty?.spec, {})) return { ...object, spec: {} };
+  if (kind.group !== '' || kind.plural !== 'secrets') return object;
   const text = objectAt(object, 'stringData');
   const data = objectAt(object, 'data');
   for (const value of Object.values(data)) {
@@ -195,11 +224,52 @@ function settle(kind: Kind, object: JsonObject): JsonObject {
 const isBase64 = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);
 
-function validateKind(kind: Kind, object: JsonObject): FieldError[] {
-  if (!kind.builtIn || kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
+function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): FieldError[] {
+  if (!kind.builtIn) return kind.schema === undefined ? [] : validateCustom(kind, kind.schema, object, old);
+  if (kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
   return ['data', 'binaryData'].flatMap((member) => {
     const data = object[member];
     const keys = isObject(data) ? Object.keys(data) : [];
     return keys.flatMap((key) => configKey(key).map((why) => fieldInvalid(`${member}[${key}]`, key, why)));
   });
+}
+
+function validateCustom(kind: Kind, schema: Schema, object: JsonObject, old: JsonObject | undefined): FieldError[] {
+  return [...validateObject(schema, object, old), ...scaleErrors(kind, object, 'specReplicas')];
+}
+
+/** Of a write to `/status`: the real server looks at the status as if it were the object. */
+function validateStatus(kind: Kind, object: JsonObject, old: JsonObject): FieldError[] {
+  if (kind.schema === undefined) return [];
+  const errors = validateObject(kind.schema, object, old).map((error) => ({
+    ...error,
+    message: error.message.replace(': status.', ': '),
+  }));
+  return [...errors, ...scaleErrors(kind, object, 'statusReplicas')];
+}
+
+/** Where a kind has a scale, its replicas must be a number that is not negative. */
+function scaleErrors(kind: Kind, object: JsonObject, which: 'specReplicas' | 'statusReplicas'): FieldError[] {
+  if (kind.scale === undefined) return [];
+  const path = kind.scale[which];
+  const field = which === 'specReplicas' ? '.spec.replicas' : '.status.replicas';
+  const inaccessible = (value: Json, wanted: string): FieldError[] => {
+    const why = `${path} accessor error: ${goText(value)} is of the type ${goType(value)}, expected ${wanted}`;
+    return [fieldInvalid(field, 0, why)];
+  };
+  let value: Json | undefined = object;
+  for (const name of namesOf(path)) {
+    if (value === undefined || value === null) return [];
+    if (!isObject(value)) return inaccessible(value, 'map[string]interface{}');
+    value = value[name];
+  }
+  if (value === undefined || value === null) return [];
+  if (typeof value !== 'number' || !Number.isInteger(value)) return inaccessible(value, 'int64');
+  return value < 0 ? [fieldInvalid(field, value, 'should be a non-negative integer')] : [];
+}
+
+function goType(value: Json): string {
+  if (Array.isArray(value)) return '[]interface {}';
+  if (isObject(value)) return 'map[string]interface {}';
+  return typeof value === 'number' ? 'float64' : typeof value === 'boolean' ? 'bool' : typeof value;
 }

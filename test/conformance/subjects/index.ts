@@ -4,6 +4,7 @@ import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { deltafifo, realfifo } from './fifos.ts';
 import { handlers } from './handlers.ts';
 import { keys } from './keys.ts';
+import { leaderelection } from './leaderelection.ts';
 import { ratelimiters } from './limiters.ts';
 import { predicates } from './predicates.ts';
 import { priorityqueue } from './priorityqueue.ts';
@@ -16,6 +17,7 @@ export const subjects: ReadonlyMap<string, Subject> = new Map([
   ['deltafifo', deltafifo],
   ['handlers', handlers],
   ['keys', keys],
+  ['leaderelection', leaderelection],
   ['predicates', predicates],
   ['priorityqueue', priorityqueue],
   ['ratelimiters', ratelimiters],

@@ -18,6 +18,8 @@ export interface Entry {
   /** Where it was asked for. */
   encoding?: string | null;
   body?: Json;
+  /** What the server warns of. */
+  warning?: string;
   events?: Json[];
   /** The stream was read to its end and ended in order. */
   ended?: true;
@@ -51,6 +53,7 @@ const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
   strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
 } as const;
 const ANSWER_MS = 15_000;
 
@@ -89,6 +92,8 @@ export class Api {
     const body = parse(text); // the transport has taken off what the header still names
     const entry: Entry = { request: title(method, path, options.query), status: response.status, contentType, body };
     if (options.encoding !== undefined) entry.encoding = encoding;
+    const warning = response.headers.get('warning');
+    if (warning !== null) entry.warning = warning;
     this.transcript.push(entry);
     return { status: response.status, body: body as unknown as KubeBody };
   }
@@ -123,7 +128,11 @@ export class Api {
     path: string,
     { query, body, contentType, accept = 'application/json', encoding, signal }: CallOptions,
   ) {
-    const headers = { accept, ...(encoding === undefined ? {} : { 'accept-encoding': encoding }) };
+    const headers = {
+      accept,
+      'user-agent': 'same-answers/1',
+      ...(encoding === undefined ? {} : { 'accept-encoding': encoding }),
+    };
     const request: TransportRequest = { method, path, headers };
     if (query !== undefined) request.query = query;
     if (signal !== undefined) request.signal = signal;
@@ -168,8 +177,14 @@ export class Collection {
     return this.#api.call('PUT', `${this.path}/${name}`, { body, query });
   }
 
-  patch(name: string, type: keyof typeof PATCH_TYPES, body: unknown): Promise<Answer> {
-    return this.#api.call('PATCH', `${this.path}/${name}`, { body, contentType: PATCH_TYPES[type] });
+  patch(name: string, type: keyof typeof PATCH_TYPES, body: unknown, query?: Query): Promise<Answer> {
+    return this.#api.call('PATCH', `${this.path}/${name}`, { body, contentType: PATCH_TYPES[type], query });
+  }
+
+  /** Applies fields to the object `name` as `manager`. */
+  apply(name: string, manager: string, fields: JsonObject, query?: Query): Promise<Answer> {
+    const [object = ''] = name.split('/');
+    return this.patch(name, 'apply', this.object(object, fields), { fieldManager: manager, ...query });
   }
 
   delete(name: string, options?: unknown): Promise<Answer> {

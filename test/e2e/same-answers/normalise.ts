@@ -32,13 +32,14 @@ export function normalise(transcript: readonly Entry[]): Json[] {
     if (!isObject(json)) return value(json);
     const shown = { ...json };
     if (isObject(shown.metadata)) shown.metadata = metadata(shown.metadata, isObjectVersion(json, type));
+    if (isObject(shown.details)) shown.details = details(shown.details);
     if (Array.isArray(shown.items)) shown.items = shown.items.map((item) => body(item));
     return value(shown);
   }
 
   function metadata(of: JsonObject, ofObject: boolean): JsonObject {
-    // Who owns which field is bookkeeping for server-side apply, which the embedded server does not offer.
-    const { managedFields: _, ...shown } = of;
+    const shown = { ...of };
+    if (Array.isArray(shown.managedFields)) shown.managedFields = managers(shown.managedFields);
     if (typeof shown.resourceVersion === 'string') {
       shown.resourceVersion = versions.replace(shown.resourceVersion, ofObject);
     }
@@ -50,10 +51,29 @@ export function normalise(transcript: readonly Entry[]): Json[] {
     return shown;
   }
 
+  /** The real server tells conflicts with several managers in the random order of a Go map. */
+  function details(of: JsonObject): JsonObject {
+    const { causes } = of;
+    if (!Array.isArray(causes)) return of;
+    const conflicts = causes.every((cause) => isObject(cause) && cause.reason === 'FieldManagerConflict');
+    return conflicts
+      ? { ...of, causes: causes.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) }
+      : of;
+  }
+
+  /** When they wrote, and so their order: one of the two servers may have crossed a second in between. */
+  function managers(of: Json[]): Json {
+    const timeless = of.map((entry) => (isObject(entry) && isTime(entry.time) ? { ...entry, time: '<time>' } : entry));
+    const order = (entry: Json): string =>
+      isObject(entry) ? `${entry.operation} ${entry.manager} ${entry.apiVersion} ${entry.subresource}` : '';
+    return timeless.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+  }
+
   return transcript.map((entry) => {
     const shown: JsonObject = { request: names.replace(request(entry.request)), status: entry.status };
     if (entry.contentType !== undefined) shown.contentType = entry.contentType;
     if (entry.encoding !== undefined) shown.encoding = entry.encoding;
+    if (entry.warning !== undefined) shown.warning = entry.warning;
     if (entry.body !== undefined) shown.body = body(entry.body);
     if (entry.events !== undefined) {
       shown.events = entry.events.map((event) =>

@@ -21,6 +21,26 @@ export const leases: ResourceType = {
   kind: 'Lease',
   plural: 'leases',
 };
+/** Pods in all but name: what is in them is typed and merged alike, and no admission changes it. */
+export const podTemplates: ResourceType = {
+  prefix: '/api/v1',
+  apiVersion: 'v1',
+  kind: 'PodTemplate',
+  plural: 'podtemplates',
+};
+export const quotas: ResourceType = {
+  prefix: '/api/v1',
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  plural: 'resourcequotas',
+};
+export const pods: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
+export const deployments: ResourceType = {
+  prefix: '/apis/apps/v1',
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+};
 /** A custom resource with a status subresource and a schema that keeps every field. */
 export const widgets: ResourceType = {
   prefix: '/apis/e2e.capstan.dev/v1',
@@ -45,6 +65,104 @@ export const widgetDefinition = {
         storage: true,
         subresources: { status: {} },
         schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
+/** A custom resource with a schema that has something of everything, and a scale. */
+export const sites: ResourceType = {
+  prefix: '/apis/e2e.capstan.dev/v1',
+  apiVersion: 'e2e.capstan.dev/v1',
+  kind: 'Site',
+  plural: 'sites',
+};
+
+const text = { type: 'string' };
+const rule = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: text, proto: { type: 'string', default: 'TCP' }, value: { type: 'integer', format: 'int32' } },
+};
+const condition = { type: 'object', required: ['type', 'status'], properties: { type: text, status: text } };
+
+const siteSpec = {
+  type: 'object',
+  required: ['host'],
+  properties: {
+    host: { type: 'string', minLength: 2, maxLength: 5, pattern: '^[a-z]+$' },
+    replicas: { type: 'integer', minimum: 1, maximum: 5, default: 2 },
+    mode: { type: 'string', enum: ['a', 'b'], default: 'a' },
+    ratio: { type: 'number', multipleOf: 0.5, minimum: 0, maximum: 9, exclusiveMaximum: true },
+    on: { type: 'boolean' },
+    port: { 'x-kubernetes-int-or-string': true },
+    tags: { type: 'array', items: text, 'x-kubernetes-list-type': 'set', maxItems: 3 },
+    plain: { type: 'array', items: text, minItems: 1 },
+    rules: {
+      type: 'array',
+      items: rule,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name', 'proto'],
+    },
+    labels: { type: 'object', additionalProperties: text, maxProperties: 2 },
+    whole: { type: 'object', additionalProperties: text, 'x-kubernetes-map-type': 'atomic' },
+    free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    nested: { type: 'object', default: {}, properties: { x: { type: 'string', default: 'y' } } },
+    maybe: { type: 'string', nullable: true },
+    when: { type: 'string', format: 'date-time' },
+    either: {
+      type: 'object',
+      properties: { a: text, b: text },
+      oneOf: [{ required: ['a'] }, { required: ['b'] }],
+    },
+  },
+};
+
+const siteStatus = {
+  type: 'object',
+  properties: {
+    replicas: { type: 'integer' },
+    selector: text,
+    conditions: {
+      type: 'array',
+      items: condition,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    },
+  },
+};
+
+export const siteDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'sites.e2e.capstan.dev' },
+  spec: {
+    group: 'e2e.capstan.dev',
+    scope: 'Namespaced',
+    names: {
+      plural: 'sites',
+      singular: 'site',
+      kind: 'Site',
+      listKind: 'SiteList',
+      shortNames: ['st'],
+      categories: ['all'],
+    },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: {
+          status: {},
+          scale: {
+            specReplicasPath: '.spec.replicas',
+            statusReplicasPath: '.status.replicas',
+            labelSelectorPath: '.status.selector',
+          },
+        },
+        schema: {
+          openAPIV3Schema: { type: 'object', required: ['spec'], properties: { spec: siteSpec, status: siteStatus } },
+        },
       },
     ],
   },

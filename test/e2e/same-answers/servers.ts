@@ -5,19 +5,28 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { eventually } from '../conditions.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { Api } from './api.ts';
-import { type ResourceType, widgetDefinition, widgets } from './resources.ts';
+import { type ResourceType, siteDefinition, sites, widgetDefinition, widgets } from './resources.ts';
 
 /** Serves `widgets` and has the namespaces: the embedded server asks for neither. */
 export async function prepareRealServer(config: KubeConfig, namespaces: readonly string[]): Promise<Transport> {
   const transport = kubeConfigTransport(config);
   const api = new Api(transport, 'default');
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  await expectStatus(201, api.call('POST', crds, { body: widgetDefinition }));
-  await eventually('the real server serves widgets', async () => {
-    const { status } = await api.of(widgets).list();
-    return status === 200 || `status ${status}`;
-  });
+  for (const body of [widgetDefinition, siteDefinition]) await expectStatus(201, api.call('POST', crds, { body }));
+  for (const type of [widgets, sites]) {
+    await eventually(`the real server serves ${type.plural}`, async () => {
+      const { status } = await api.of(type).list();
+      return status === 200 || `status ${status}`;
+    });
+  }
   for (const name of namespaces) await createNamespace(api, name);
+  return transport;
+}
+
+/** What the embedded server cannot guess: the schema of `sites`. */
+export async function prepareEmbeddedServer(transport: Transport): Promise<Transport> {
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  await expectStatus(201, new Api(transport, 'default').call('POST', crds, { body: siteDefinition }));
   return transport;
 }
 

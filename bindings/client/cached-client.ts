@@ -1,0 +1,248 @@
+/**
+ * The client that reads from caches and writes to the server. What it keeps true: a read gives what the cache has, once the cache has what
+ * this client itself wrote before; where the cache cannot answer (the resource is not cached, the namespace is another's, the writes do not
+ * come in time), the server is asked. What a cache hands out is read-only. controller-runtime: pkg/client/client.go, pkg/cache/internal/cache_reader.go.
+ */
+import type { KubeObject } from '../cache/keys.ts';
+import type { Resource } from '../cache/resource.ts';
+import { isNotFound, StatusError } from '../cache/status-error.ts';
+import type { Indexer } from '../cache/store.ts';
+import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
+import { selectFrom } from './cached-list.ts';
+import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
+import { requireNamespace, requireResource } from './paths.ts';
+import type { OwnWrite, WrittenObject } from './read-your-writes.ts';
+import { cacheKey, ResourceCache, type ResourceCacheOptions } from './resource-cache.ts';
+import type { RestClient } from './rest-client.ts';
+import type {
+  AnyResource,
+  ApplyOptions,
+  Client,
+  DeleteAllOfOptions,
+  DeleteOptions,
+  ListOptions,
+  ObjectKey,
+  ObjectList,
+  Patch,
+  ReadOptions,
+  SubResourceClient,
+  WriteOptions,
+} from './types.ts';
+
+export interface CachedClientOptions extends ResourceCacheOptions {
+  readonly readYourWrites: boolean;
+  readonly disableFor: readonly AnyResource[];
+}
+
+export class CachedClient implements Client {
+  readonly #live: LiveClient;
+  readonly #options: CachedClientOptions;
+  readonly #disabled: ReadonlySet<string>;
+  readonly #caches = new Map<string, ResourceCache>();
+  /** Those whose informer has the indices of this very definition. */
+  readonly #opened = new WeakMap<AnyResource, ResourceCache>();
+
+  constructor(rest: RestClient, defaults: WriteDefaults, options: CachedClientOptions) {
+    this.#options = options;
+    this.#disabled = new Set(options.disableFor.map(nameOf));
+    this.#live = new LiveClient(rest, defaults, this.#observer());
+  }
+
+  async get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options: ReadOptions = {}): Promise<T> {
+    // What reconciles do most: the cache is there, nothing is waited for, the object is there.
+    if (options.live !== true && options.resourceVersion === undefined) {
+      const indexer = this.#opened.get(resource)?.ready() as Indexer<T, string> | undefined;
+      const { namespace, name } = key ?? {};
+      const object = indexer?.getByKey(resource.namespaced && namespace ? `${namespace}/${name}` : name);
+      if (object !== undefined) return object;
+    }
+    return this.#get(resource, key, options);
+  }
+
+  async list<T extends object>(resource: Resource<T, string>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    requireResource(resource);
+    requireObject('options', options);
+    const cache = this.#cacheFor(resource, options);
+    if (cache === undefined) return this.#live.list(resource, options);
+    if (options.limit !== undefined) requireInteger('options.limit', options.limit, 0);
+    if (options.continue)
+      throw invalid('options.continue', 'nothing, as a cache has no pages: set live', options.continue);
+    const namespace = resource.namespaced ? (options.namespace ?? '') : '';
+    const indexer = await this.#open(cache, resource, options.signal);
+    if (!cache.holds(namespace)) return this.#live.list(resource, options);
+    if (this.#readsOwnWrites(options)) {
+      const missing = await cache.catchUp({ namespace }, options.signal);
+      if (missing.length > 0) return this.#listLive(resource, cache, namespace, options);
+    }
+    return selectFrom(indexer, options, namespace, cache.progress());
+  }
+
+  create<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T> {
+    return this.#live.create(resource, object, options);
+  }
+
+  update<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T> {
+    return this.#live.update(resource, object, options);
+  }
+
+  patch<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T> {
+    return this.#live.patch(resource, key, patch, options);
+  }
+
+  apply<T extends object>(
+    resource: Resource<T, string>,
+    object: Partial<T> & KubeObject,
+    options?: ApplyOptions,
+  ): Promise<T> {
+    return this.#live.apply(resource, object, options);
+  }
+
+  delete<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: DeleteOptions): Promise<void> {
+    return this.#live.delete(resource, key, options);
+  }
+
+  deleteAllOf<T extends object>(resource: Resource<T, string>, options?: DeleteAllOfOptions): Promise<void> {
+    return this.#live.deleteAllOf(resource, options);
+  }
+
+  status(): SubResourceClient {
+    return this.#live.status();
+  }
+
+  subResource(name: string): SubResourceClient {
+    return this.#live.subResource(name);
+  }
+
+  async #get<T extends object>(resource: Resource<T, string>, asked: ObjectKey, options: ReadOptions): Promise<T> {
+    requireResource(resource);
+    const cache = this.#cacheFor(resource, options);
+    if (cache === undefined) return this.#live.get(resource, asked, options);
+    requireObject('key', asked);
+    const key = { name: asked.name, namespace: requireNamespace(resource, asked.namespace) };
+    if (typeof key.name !== 'string' || key.name === '') throw invalid('key.name', 'a name', key.name);
+    const indexer = await this.#open(cache, resource, options.signal);
+    if (!cache.holds(key.namespace)) return this.#live.get(resource, key, options);
+    if (this.#readsOwnWrites(options)) {
+      const missing = await cache.catchUp({ key: cacheKey(key) }, options.signal);
+      if (missing.length > 0) return this.#getLive(resource, cache, key, missing, options);
+    }
+    const object = indexer.getByKey(cacheKey(key));
+    if (object === undefined) throw notFound(resource, key.name);
+    return object;
+  }
+
+  /** The cache did not come in time. What the server has is seen through the same selectors. */
+  async #getLive<T extends object>(
+    resource: Resource<T, string>,
+    cache: ResourceCache,
+    key: ObjectKey,
+    missing: readonly OwnWrite[],
+    options: ReadOptions,
+  ): Promise<T> {
+    try {
+      const object = await this.#live.get(resource, key, options);
+      cache.writes.learn(missing, object);
+      if (cache.belongs(object)) return object;
+    } catch (error) {
+      if (isNotFound(error)) cache.writes.learn(missing, undefined);
+      throw error;
+    }
+    throw notFound(resource, key.name);
+  }
+
+  async #listLive<T extends object>(
+    resource: Resource<T, string>,
+    cache: ResourceCache,
+    namespace: string,
+    options: ListOptions,
+  ): Promise<ObjectList<T>> {
+    const { index, fieldSelector = '', labelSelector = '', signal } = options;
+    if (index !== undefined || !/^(?:metadata\.name(?:space)?==?[^,=]*,?)*$/.test(fieldSelector)) {
+      throw new CapstanError(
+        'TIMEOUT',
+        `the cache of ${resource.plural} did not show this client's own writes within ${this.#options.readYourWritesTimeout} ms, ` +
+          'and the server has no such index to ask instead: try again later, or set readYourWrites to false',
+      );
+    }
+    const selection = cache.selection();
+    return this.#live.list(resource, {
+      namespace: namespace || selection.namespace,
+      labelSelector: both(labelSelector, selection.labelSelector),
+      fieldSelector: both(fieldSelector, selection.fieldSelector),
+      signal,
+    });
+  }
+
+  /** undefined: the server is asked. */
+  #cacheFor(resource: AnyResource, { live, resourceVersion }: ReadOptions): ResourceCache | undefined {
+    return live === true || resourceVersion !== undefined ? undefined : this.#cacheOf(resource);
+  }
+
+  #cacheOf(resource: AnyResource): ResourceCache | undefined {
+    const name = nameOf(resource);
+    if (this.#disabled.has(name)) return undefined;
+    let cache = this.#caches.get(name);
+    if (cache === undefined) {
+      cache = new ResourceCache(resource, this.#options);
+      this.#caches.set(name, cache);
+    }
+    return cache;
+  }
+
+  async #open<T extends object>(
+    cache: ResourceCache,
+    resource: Resource<T, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<Indexer<T, string>> {
+    const indexer = await cache.open(resource, signal);
+    this.#opened.set(resource, cache);
+    return indexer;
+  }
+
+  #readsOwnWrites({ readYourWrites }: ReadOptions): boolean {
+    return readYourWrites ?? this.#options.readYourWrites;
+  }
+
+  #observer(): WriteObserver {
+    return {
+      wrote: (resource, answer) => {
+        // A Scale has the version of the object that was scaled; what else a subresource answers says nothing of the object.
+        const { kind } = answer as KubeObject;
+        if (kind === resource.kind || kind === 'Scale') this.#cacheOf(resource)?.wrote(answer, kind === resource.kind);
+      },
+      deleted: (resource, key, answer) => {
+        const cache = this.#cacheOf(resource);
+        const { kind, details } = answer as { kind?: string; details?: { uid?: string } };
+        const namespace = resource.namespaced ? key.namespace : '';
+        if (kind === 'Status') cache?.deleted({ namespace, name: key.name }, 'gone', details?.uid);
+        else cache?.wroteDeletion(answer);
+      },
+      deletedAll: (resource, answer) => {
+        const cache = this.#cacheOf(resource);
+        const { items } = answer as { items?: readonly WrittenObject[] };
+        for (const { metadata } of items ?? []) {
+          const { name, namespace, uid, resourceVersion } = metadata ?? {};
+          if (name !== undefined) cache?.deleted({ namespace, name }, 'deleting', uid, resourceVersion);
+        }
+      },
+    };
+  }
+}
+
+const nameOf = ({ group, version, plural }: AnyResource): string => `${group}/${version}/${plural}`;
+
+/** Terms of selectors are joined by commas, and all have to hold. */
+const both = (a: string, b: string): string => (a === '' || b === '' ? a + b : `${a},${b}`);
+
+/** apimachinery: api/errors NewNotFound, in whose words the server says it too. */
+function notFound({ group, plural }: AnyResource, name: string): StatusError {
+  const message = `${group === '' ? plural : `${plural}.${group}`} ${JSON.stringify(name)} not found`;
+  const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message };
+  const details = group === '' ? { name, kind: plural } : { name, group, kind: plural };
+  return new StatusError(404, { ...body, details }, 'the cache');
+}

@@ -1,0 +1,106 @@
+/** The client: newClient and its options, checked before anything is built. controller-runtime: pkg/client/client.go New. */
+import type { SharedInformerFactory } from '../cache/factory.ts';
+import type { Transport } from '../cache/transport.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { type Logger, requireLogger } from '../logger.ts';
+import { CachedClient } from './cached-client.ts';
+import { LiveClient } from './live-client.ts';
+import { requireResource } from './paths.ts';
+import { limiterOf, type RateLimitOptions, type RequestRateLimiter } from './rate-limit.ts';
+import { RestClient } from './rest-client.ts';
+import type { AnyResource, Client, WriteOptions } from './types.ts';
+import type { Warning } from './warnings.ts';
+
+export interface ClientOptions {
+  /** The way to the server: `fetchTransport`, or one of `capstan/client-node`. */
+  readonly transport: Transport;
+  /**
+   * Where `get` and `list` read. The first read of a resource asks it for an informer, starts that and waits until it has synced; the
+   * factory's `shutdown` ends it. Without a cache every read asks the server.
+   */
+  readonly cache?: SharedInformerFactory;
+  /** Resources that are never read from the cache, such as Secrets of which there are many. */
+  readonly disableFor?: readonly AnyResource[];
+  /** A cached read of a resource without an informer is an error NOT_CACHED, instead of making one. Default false. */
+  readonly readerFailOnMissingInformer?: boolean;
+  /** How long the first read of a resource waits for its cache, in milliseconds. Default 120 000, as for controllers. */
+  readonly cacheSyncTimeout?: number;
+  /** Whether a cached read waits until the cache has what this client wrote before. Default true. See {@link newClient}. */
+  readonly readYourWrites?: boolean;
+  /** How long it waits, in milliseconds. Default 5000. After that the server is asked, and later reads do not wait for these writes again. */
+  readonly readYourWritesTimeout?: number;
+  /** Who owns the fields that are written; server-side apply needs it. Single calls may say otherwise. */
+  readonly fieldOwner?: string;
+  /** What the server does about fields that it does not know, for all writes but apply, which is always strict. Default: the server's, `Warn`. */
+  readonly fieldValidation?: WriteOptions['fieldValidation'];
+  /** A limit on requests. `true`: client-go's, 5 a second and 10 at once. Default: none, as in controller-runtime. */
+  readonly rateLimit?: boolean | RateLimitOptions | RequestRateLimiter;
+  /** Told of each warning of the server. Default: the logger's `warn`. */
+  readonly onWarning?: (warning: Warning) => void;
+  /** Default: silent. */
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+}
+
+/**
+ * A client for all resources of a server: typed by the resource that a call names, and without any registry of types.
+ *
+ * With a `cache`, `get` and `list` read from it and so cost no request; what they give is shared with everybody who reads that cache,
+ * and read-only: change a copy (`structuredClone`, or `createOrUpdate`, which makes one). `live: true` asks the server.
+ *
+ * **Read your own writes.** A cache follows the server, so it may be behind. After a write through this client a cached read of that
+ * object waits until the cache has the written version, or a newer one; after a deletion until the object is gone, or marked; a list waits for all that this
+ * client has written in its namespace. It does not wait for what cannot come: a dry run, an object that the cache's selectors leave out, one that others have
+ * deleted. A cache that does not come within `readYourWritesTimeout` costs a request: the server is asked instead, with the same
+ * selectors. Only a list by an index, which the server does not have, is rejected then, with TIMEOUT. Not covered are writes that go around this client, a write whose answer
+ * was lost on the way, and the short while between a deletion whose object the cache has never seen and its event. `readYourWrites: false` reads what is there.
+ *
+ * Requests are repeated where client-go's are: any on 429 and 5xx with Retry-After, ten times at most; a GET also when its connection was
+ * reset. A write whose connection is lost is rejected with a TransportError: it may have been carried out.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const cache = newSharedInformerFactory(transport);
+ * const client = newClient({ transport, cache, fieldOwner: 'website-controller' });
+ * const pod = await client.get(Pod, { namespace: 'default', name: 'web-0' }, { signal });
+ * const { items } = await client.list(Pod, { namespace: 'default', labelSelector: 'app=web', signal });
+ */
+export function newClient(options: ClientOptions): Client {
+  requireObject('options', options);
+  const { transport, cache, disableFor = [], fieldOwner, fieldValidation, clock = systemClock, logger } = options;
+  const { cacheSyncTimeout = 120_000, readYourWritesTimeout = 5000 } = options;
+  const { readYourWrites = true, readerFailOnMissingInformer = false } = options;
+  requireFunction('options.transport.request', (transport as Partial<Transport> | undefined)?.request);
+  if (cache !== undefined) requireFunction('options.cache.informerFor', (cache as Partial<typeof cache>)?.informerFor);
+  for (const resource of disableFor) requireResource(resource);
+  for (const [name, ms] of Object.entries({ cacheSyncTimeout, readYourWritesTimeout })) {
+    requireNumber(`options.${name}`, ms);
+    if (ms < 0) throw invalid(`options.${name}`, 'milliseconds >= 0', ms);
+  }
+  for (const [name, flag] of Object.entries({ readYourWrites, readerFailOnMissingInformer }))
+    if (typeof flag !== 'boolean') throw invalid(`options.${name}`, 'true or false', flag);
+  requireFieldOptions(fieldOwner, fieldValidation);
+  if (options.onWarning !== undefined) requireFunction('options.onWarning', options.onWarning);
+  if (logger !== undefined) requireLogger('options.logger', logger);
+  const onWarning =
+    options.onWarning ??
+    ((warning: Warning) => logger?.warn(warning.text, { method: warning.method, path: warning.path }));
+  const rest = new RestClient(transport, { clock, limiter: limiterOf(options.rateLimit, clock), onWarning });
+  const defaults = { fieldOwner, fieldValidation };
+  if (cache === undefined) return new LiveClient(rest, defaults);
+  return new CachedClient(rest, defaults, {
+    factory: cache,
+    ...{ clock, disableFor, readYourWrites, readYourWritesTimeout },
+    syncTimeout: cacheSyncTimeout,
+    failOnMissingInformer: readerFailOnMissingInformer,
+  });
+}
+
+/** apiserver: at most 128 characters. Throws CapstanError INVALID_ARGUMENT. */
+export function requireFieldOptions(fieldOwner: unknown, fieldValidation: unknown): void {
+  if (fieldOwner !== undefined && (typeof fieldOwner !== 'string' || fieldOwner === '' || fieldOwner.length > 128))
+    throw invalid('fieldOwner', 'a name of at most 128 characters', fieldOwner);
+  if (fieldValidation !== undefined && !['Ignore', 'Warn', 'Strict'].includes(fieldValidation as string))
+    throw invalid('fieldValidation', "'Ignore', 'Warn' or 'Strict'", fieldValidation);
+}

@@ -1,0 +1,141 @@
+/**
+ * Status conditions: a list with one entry for each type, where `lastTransitionTime` moves when the status does and at no other time.
+ * apimachinery: pkg/api/meta/conditions.go. Nothing here changes the list it is given: what comes back is the same list where nothing
+ * had to change, and otherwise a new one.
+ */
+import { systemWallClock, type WallClock } from '../clock.ts';
+import { invalid, requireObject } from '../errors.ts';
+
+/** metav1.Condition. */
+export interface Condition {
+  /** Such as `Ready`. */
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  /** One word in CamelCase, for programs. */
+  reason: string;
+  /** For people; may be empty. */
+  message: string;
+  /** RFC 3339, in UTC and to the second. */
+  lastTransitionTime: string;
+  /** The `metadata.generation` that was looked at. */
+  observedGeneration?: number;
+}
+
+/** Any type that conditions have in a user's types. */
+export interface ConditionLike {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: unknown;
+  observedGeneration?: number;
+}
+
+/** A condition that is to be set; `lastTransitionTime` is filled in. */
+export type NewCondition<C extends ConditionLike = Condition> = Omit<C, 'lastTransitionTime'> &
+  Partial<Pick<C, 'lastTransitionTime' & keyof C>>;
+
+/** An empty list says nothing of its type. */
+type Known<C extends ConditionLike> = [C] extends [never] ? Condition : C;
+
+export interface SetConditionOptions {
+  /** The time of day. Default: the host's. */
+  readonly wallClock?: WallClock;
+}
+
+/**
+ * The conditions with this one in place of that of the same type, or at the end. `lastTransitionTime` becomes the one that is given, or
+ * now, if there was none of this type or its status differs; else it stays.
+ *
+ * @param conditions such as `object.status?.conditions`: undefined is none
+ * @returns a new list; the same one if it says all of this already
+ * @throws CapstanError INVALID_ARGUMENT for a condition without type or status
+ * @example
+ * const conditions = setStatusCondition([], { type: 'Ready', status: 'True', reason: 'Deployed', message: '' });
+ * isStatusConditionTrue(conditions, 'Ready'); // true
+ */
+export function setStatusCondition<C extends ConditionLike = Condition>(
+  conditions: readonly C[] | undefined,
+  condition: NewCondition<Known<NoInfer<C>>>,
+  options: SetConditionOptions = {},
+): Known<C>[] {
+  const wanted = checked(condition);
+  const list = conditions ?? [];
+  const at = list.findIndex(({ type }) => type === wanted.type);
+  const existing = list[at];
+  if (existing === undefined) return [...list, dated(wanted, options)] as Known<C>[];
+  const moved = existing.status !== wanted.status;
+  const next: ConditionLike = {
+    ...existing,
+    status: wanted.status,
+    reason: wanted.reason,
+    message: wanted.message,
+    observedGeneration: wanted.observedGeneration,
+    lastTransitionTime: moved ? dated(wanted, options).lastTransitionTime : existing.lastTransitionTime,
+  };
+  for (const member of ['reason', 'message', 'observedGeneration', 'lastTransitionTime'] as const)
+    if (next[member] === undefined) delete next[member];
+  if (!moved && SAID.every((member) => same(existing[member], next[member]))) return list as Known<C>[];
+  return list.with(at, next as C) as Known<C>[];
+}
+
+/** What a condition says, beside its status. */
+const SAID = ['reason', 'message', 'observedGeneration'] as const;
+
+/** Go writes neither an empty text nor a generation of 0 apart from one that is not there. */
+const same = (a: unknown, b: unknown): boolean => a === b || (!a && !b);
+
+/** The conditions without those of this type; the same list if there is none. */
+export function removeStatusCondition<C extends ConditionLike>(
+  conditions: readonly C[] | undefined,
+  type: string,
+): C[] {
+  const list = (conditions ?? []) as C[];
+  const rest = list.filter((condition) => condition.type !== type);
+  return rest.length === list.length ? list : rest;
+}
+
+/** The condition of this type. */
+export function findStatusCondition<C extends ConditionLike>(
+  conditions: readonly C[] | undefined,
+  type: string,
+): C | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether there is a condition of this type and it is `True`. */
+export function isStatusConditionTrue(conditions: readonly ConditionLike[] | undefined, type: string): boolean {
+  return isStatusConditionPresentAndEqual(conditions, type, 'True');
+}
+
+/** Whether there is a condition of this type and it is `False`: where there is none, nothing is known. */
+export function isStatusConditionFalse(conditions: readonly ConditionLike[] | undefined, type: string): boolean {
+  return isStatusConditionPresentAndEqual(conditions, type, 'False');
+}
+
+/** Whether there is a condition of this type with this status. */
+export function isStatusConditionPresentAndEqual(
+  conditions: readonly ConditionLike[] | undefined,
+  type: string,
+  status: string,
+): boolean {
+  return findStatusCondition(conditions, type)?.status === status;
+}
+
+/** metav1.Time: RFC 3339, in UTC and to the second. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function checked(condition: object): ConditionLike {
+  requireObject('condition', condition);
+  const { type, status } = condition as Partial<ConditionLike>;
+  if (typeof type !== 'string' || type === '') throw invalid('condition.type', 'a type such as "Ready"', type);
+  if (typeof status !== 'string' || status === '')
+    throw invalid('condition.status', '"True", "False" or "Unknown"', status);
+  return condition as ConditionLike;
+}
+
+function dated(condition: ConditionLike, { wallClock = systemWallClock }: SetConditionOptions): ConditionLike {
+  return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? timeText(wallClock()) };
+}

@@ -1,0 +1,192 @@
+/**
+ * CustomResourceDefinitions into a server and out of it. Installed means served: the server has accepted names and schema, says so in the
+ * definition's conditions, and answers for each of its versions. controller-runtime: pkg/envtest InstallCRDs, UninstallCRDs.
+ */
+import { isNotFound, StatusError } from '../../cache/status-error.ts';
+import { sleep } from '../../cache/wait.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { CapstanError, invalid, requireObject } from '../../errors.ts';
+import { findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
+import type { Client } from '../types.ts';
+import { type CustomResourceDefinition, crdResource } from './definition.ts';
+
+export interface InstallCRDsOptions {
+  readonly signal?: AbortSignal;
+  /** How long all of them may take, in milliseconds. Default 10 000, as in envtest. */
+  readonly timeoutMs?: number;
+  /** Who owns the fields of the definitions in the server's books. Default `capstan`. */
+  readonly fieldOwner?: string;
+  readonly clock?: Clock;
+}
+
+/** The server does not serve a definition, or does not let it go; `conditions` are what it says. Code `CRD`. */
+export class CRDError extends CapstanError {
+  /** Of the definition, such as `websites.example.com`. */
+  readonly definition: string;
+  readonly conditions: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+
+  constructor(message: string, crd: CustomResourceDefinition, options?: { cause?: unknown }) {
+    super('CRD', message, options);
+    this.definition = nameOf(crd);
+    this.conditions = crd.status?.conditions ?? [];
+  }
+
+  override get name(): string {
+    return 'CRDError';
+  }
+}
+
+/** envtest: defaultPollInterval, defaultMaxWait. */
+const POLL_MS = 100;
+const TIMEOUT_MS = 10_000;
+/** How long the server may keep saying that names are taken before it is believed: it says so of the names before, too. */
+const REFUSAL_MS = 1000;
+
+/**
+ * Creates or updates definitions by server-side apply, and waits until their resources are served. A definition that is still being
+ * deleted is installed once it is gone.
+ *
+ * @returns the definitions as the server has them
+ * @throws CRDError when names are taken or the time is over, with the server's words; StatusError when it refuses a definition, as for a
+ *   schema it does not like; CapstanError ABORTED
+ * @example
+ * async function prepare(client: Client, crds: CustomResourceDefinition[]): Promise<void> {
+ *   await installCRDs(client, crds, { signal, timeoutMs: 30_000 });
+ * }
+ */
+export async function installCRDs(
+  client: Client,
+  crds: readonly CustomResourceDefinition[],
+  options: InstallCRDsOptions = {},
+): Promise<CustomResourceDefinition[]> {
+  const wait = new Wait(options);
+  const { fieldOwner = 'capstan' } = options;
+  for (const crd of crds) requireObject('crds[]', crd);
+  const { signal } = options;
+  const apply = (crd: CustomResourceDefinition) => {
+    const { status: _, ...wanted } = crd;
+    return client.apply(crdResource, wanted, { fieldOwner, force: true, signal });
+  };
+  const applied: CustomResourceDefinition[] = [];
+  for (const crd of crds) applied.push(await apply(crd)); // one after the other: a second of the same name is the last word
+  return Promise.all(
+    applied.map((crd, at) => untilServed(client, crd, () => apply(crds[at] as CustomResourceDefinition), wait, signal)),
+  );
+}
+
+/**
+ * Deletes definitions, and with them every object of theirs, and waits until they are gone. What is not there is gone.
+ *
+ * @throws CRDError when the time is over: an object may have a finalizer; StatusError; CapstanError ABORTED
+ */
+export async function uninstallCRDs(
+  client: Client,
+  crds: readonly CustomResourceDefinition[],
+  options: InstallCRDsOptions = {},
+): Promise<void> {
+  const wait = new Wait(options);
+  const { signal } = options;
+  for (const crd of crds) {
+    await client.delete(crdResource, { name: nameOf(crd) }, { signal }).catch(unlessNotFound);
+  }
+  for (const crd of crds) {
+    let uid: string | undefined;
+    for (;;) {
+      const now = await client.get(crdResource, { name: nameOf(crd) }, { live: true, signal }).catch(unlessNotFound);
+      uid ??= now?.metadata.uid;
+      if (now === undefined || now.metadata.uid !== uid) break; // gone, or another one of its name
+      await wait.more(now, 'is not gone');
+    }
+  }
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
+
+function nameOf(crd: CustomResourceDefinition): string {
+  const name = crd.metadata?.name;
+  if (typeof name !== 'string' || name === '') throw invalid('crd.metadata.name', 'a name', name);
+  return name;
+}
+
+/** One deadline for all definitions of a call. */
+class Wait {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #timeoutMs: number;
+  readonly #end: number;
+
+  constructor({ clock = systemClock, signal, timeoutMs = TIMEOUT_MS }: InstallCRDsOptions) {
+    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) throw invalid('timeoutMs', 'milliseconds >= 0', timeoutMs);
+    this.#clock = clock;
+    this.#signal = signal ?? new AbortController().signal;
+    this.#timeoutMs = timeoutMs;
+    this.#end = clock.now() + timeoutMs;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Until it is time to look again. */
+  async more(crd: CustomResourceDefinition, how: string): Promise<void> {
+    if (this.#clock.now() >= this.#end)
+      throw new CRDError(`${nameOf(crd)} ${how} after ${this.#timeoutMs} ms: ${saidOf(crd)}`, crd);
+    await sleep(this.#clock, POLL_MS, this.#signal);
+    if (this.#signal.aborted) throw new CapstanError('ABORTED', 'the call was aborted', { cause: this.#signal.reason });
+  }
+}
+
+function saidOf(crd: CustomResourceDefinition): string {
+  const conditions = crd.status?.conditions ?? [];
+  if (conditions.length === 0) return 'the server says nothing of it';
+  return conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`).join('; ');
+}
+
+async function untilServed(
+  client: Client,
+  applied: CustomResourceDefinition,
+  again: () => Promise<CustomResourceDefinition>,
+  wait: Wait,
+  signal: AbortSignal | undefined,
+): Promise<CustomResourceDefinition> {
+  let crd = applied;
+  let refusedSince: number | undefined;
+  for (;;) {
+    const conditions = crd.status?.conditions;
+    const deleted = crd.metadata.deletionTimestamp !== undefined;
+    if (!deleted && isStatusConditionTrue(conditions, 'Established') && (await served(client, crd, signal))) return crd;
+    const names = findStatusCondition(conditions, 'NamesAccepted');
+    const schema = findStatusCondition(conditions, 'NonStructuralSchema');
+    const refused = !deleted && (names?.status === 'False' || schema?.status === 'True');
+    refusedSince = refused ? (refusedSince ?? wait.now()) : undefined;
+    if (refusedSince !== undefined && wait.now() - refusedSince >= REFUSAL_MS)
+      throw new CRDError(`the server does not accept ${nameOf(crd)}: ${saidOf(crd)}`, crd);
+    await wait.more(crd, 'is not served');
+    const found = await client.get(crdResource, { name: nameOf(crd) }, { live: true, signal }).catch(unlessNotFound);
+    crd = found ?? (await again());
+  }
+}
+
+/** Whether the server answers for each version. Whoever may not list still learns that there is something. */
+async function served(
+  client: Client,
+  crd: CustomResourceDefinition,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const { group, names, scope, versions } = crd.spec;
+  for (const version of versions) {
+    if (!version.served) continue;
+    const { kind, plural } = names;
+    const resource = { group, version: version.name, kind, plural, namespaced: scope === 'Namespaced', indexers: {} };
+    try {
+      await client.list(resource, { live: true, limit: 1, signal });
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      // 429 while storage is made, as after a definition of the same name was deleted
+      if (isNotFound(error) || error.status === 429 || error.status >= 500) return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,117 @@
+/**
+ * JSON Schema before it is translated: references put in place, `allOf` folded into its schema. What comes out says the same, in one
+ * object, of which only its sub-schemas may still have references.
+ */
+import type { JsonSchema } from './standard-schema.ts';
+import { SchemaError } from './structural-schema.ts';
+
+export type Node = Record<string, unknown>;
+
+/** The whole document, and the references on the way to the schema that is looked at. */
+export interface Scope {
+  readonly root: JsonSchema;
+  readonly refs: readonly string[];
+}
+
+export const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const sameValue = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
+
+/** JSON with members in one order. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) =>
+    isNode(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,
+  );
+}
+
+/** Speaks of the schema, not of values. */
+const ANNOTATIONS = new Set([
+  '$schema',
+  '$id',
+  '$defs',
+  'definitions',
+  '$comment',
+  'title',
+  'description',
+  'examples',
+  'id',
+]);
+
+/** The schema with its reference and its `allOf` put in place. */
+export function normalise(value: unknown, scope: Scope, path: string): { node: Node; scope: Scope } {
+  if (value === true) return { node: {}, scope };
+  if (!isNode(value)) throw new SchemaError(path, 'expected a schema; one that nothing matches has no form here');
+  const { $ref, ...own } = value;
+  if (typeof $ref !== 'string') return { node: foldAllOf(value, scope, path), scope };
+  if (scope.refs.includes($ref))
+    throw new SchemaError(path, `the schema contains itself (${$ref}), and the server takes no references`);
+  const within = { root: scope.root, refs: [...scope.refs, $ref] };
+  const { node: target, scope: inner } = normalise(resolve($ref, scope.root, path), within, path);
+  const folded = foldAllOf(own, scope, path);
+  return { node: Object.keys(folded).length === 0 ? target : merge(folded, target, path), scope: inner };
+}
+
+function resolve($ref: string, root: JsonSchema, path: string): unknown {
+  if (!$ref.startsWith('#')) throw new SchemaError(path, `the reference ${$ref} leaves the schema`);
+  let at: unknown = root;
+  for (const part of $ref.split('/').slice(1)) {
+    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    at = isNode(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  }
+  if (at === undefined) throw new SchemaError(path, `the reference ${$ref} points to nothing`);
+  return at;
+}
+
+/** Restrictions that may be given twice stay in `allOf`; everything else becomes part of the schema. */
+function foldAllOf(value: Node, scope: Scope, path: string): Node {
+  const { allOf, ...own } = value;
+  if (!Array.isArray(allOf)) return value;
+  let node: Node = own;
+  const kept: Node[] = [];
+  for (const each of allOf) {
+    const part = normalise(each, scope, path).node;
+    const clash = Object.keys(part).some((keyword) => keyword in node && !sameValue(node[keyword], part[keyword]));
+    if (clash && isRestriction(part)) kept.push(part);
+    else node = merge(node, part, path);
+  }
+  return kept.length === 0 ? node : { ...node, allOf: kept };
+}
+
+const RESTRICTIONS = new Set([
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'multipleOf',
+  'enum',
+  'format',
+]);
+
+const isRestriction = (node: Node): boolean => Object.keys(node).every((keyword) => RESTRICTIONS.has(keyword));
+
+/** Both at once. */
+function merge(a: Node, b: Node, path: string): Node {
+  const both: Node = { ...a };
+  for (const [keyword, value] of Object.entries(b)) {
+    const existing = both[keyword];
+    if (existing === undefined) both[keyword] = value;
+    else if (!sameValue(existing, value)) both[keyword] = mergeKeyword(keyword, existing, value, path);
+  }
+  return both;
+}
+
+function mergeKeyword(keyword: string, a: unknown, b: unknown, path: string): unknown {
+  if (ANNOTATIONS.has(keyword)) return a;
+  if (keyword === 'required' && Array.isArray(a) && Array.isArray(b)) return [...new Set([...a, ...b])];
+  if (keyword === 'properties' && isNode(a) && isNode(b)) {
+    const both: Node = { ...a };
+    for (const [name, value] of Object.entries(b))
+      both[name] = Object.hasOwn(both, name) ? { allOf: [both[name], value] } : value;
+    return both;
+  }
+  if (keyword === 'type' && [a, b].includes('integer') && [a, b].includes('number')) return 'integer';
+  if (keyword === 'allOf' && Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
+  throw new SchemaError(path, `"${keyword}" is given twice, as ${canonical(a)} and ${canonical(b)}`);
+}

@@ -1,0 +1,86 @@
+/**
+ * What schema libraries have in common: the interfaces of https://standardschema.dev, restated, so that no library is depended on. Every
+ * one of them validates (`~standard.validate`); those that also give a JSON Schema have `~standard.jsonSchema`: Zod from 4.2, ArkType from
+ * 2.1.28, Valibot through `toStandardJsonSchema` of `@valibot/to-json-schema`.
+ */
+import { CapstanError, invalid, requireFunction, requireObject } from '../../errors.ts';
+
+/** A schema of any library. `Input` is what may be written, `Output` what is there after defaults were filled in. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+export interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+export type InferInput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
+export type InferOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
+
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** The part of Standard JSON Schema that is used. */
+interface Converter {
+  input(options: { target: string }): JsonSchema;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireSchema(name: string, schema: unknown): void {
+  // ArkType's schemas are functions.
+  const standard = typeof schema === 'function' || typeof schema === 'object' ? schema : undefined;
+  const props = (standard as Partial<StandardSchema> | null | undefined)?.['~standard'];
+  if (typeof props?.validate !== 'function')
+    throw invalid(name, 'a Standard Schema, such as one of Zod, Valibot or ArkType', schema);
+}
+
+/** The JSON Schema of what may be written. Throws CapstanError SCHEMA for a schema that has none, with the library's words as its cause. */
+export function jsonSchemaOf(name: string, schema: StandardSchema): JsonSchema {
+  const { vendor, jsonSchema } = schema['~standard'] as { vendor: string; jsonSchema?: Converter };
+  if (typeof jsonSchema?.input !== 'function')
+    throw new CapstanError(
+      'SCHEMA',
+      `${name}: this schema of ${vendor} gives no JSON Schema ("~standard".jsonSchema): take Zod 4.2, ArkType 2.1.28 or later, ` +
+        'toStandardJsonSchema(schema) of @valibot/to-json-schema, or withJsonSchema(schema, jsonSchema)',
+    );
+  try {
+    return jsonSchema.input({ target: 'draft-2020-12' });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CapstanError('SCHEMA', `${name}: ${vendor} cannot give its JSON Schema: ${why}`, { cause });
+  }
+}
+
+/**
+ * A schema with a JSON Schema that comes from elsewhere: of a library that gives none, or because another one is wanted.
+ *
+ * @param jsonSchema draft 2020-12 or 7, of what may be written
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const anything: StandardSchema<{ size: number }> = {
+ *   '~standard': { version: 1, vendor: 'mine', validate: (value) => ({ value: value as { size: number } }) },
+ * };
+ * const spec = withJsonSchema(anything, { type: 'object', properties: { size: { type: 'integer' } }, required: ['size'] });
+ */
+export function withJsonSchema<Input, Output>(
+  schema: StandardSchema<Input, Output>,
+  jsonSchema: JsonSchema,
+): StandardSchema<Input, Output> {
+  requireSchema('schema', schema);
+  requireObject('jsonSchema', jsonSchema);
+  const standard = schema['~standard'];
+  requireFunction('schema.~standard.validate', standard.validate);
+  const { version, vendor, types } = standard;
+  const validate = (value: unknown) => standard.validate(value);
+  const props = { version, vendor, validate, types, jsonSchema: { input: () => jsonSchema, output: () => jsonSchema } };
+  return { '~standard': props };
+}

@@ -1,0 +1,88 @@
+/**
+ * The OpenAPI v3 subset that a CustomResourceDefinition takes, as a type, and the error for what is beyond it.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+ */
+import { CapstanError } from '../../errors.ts';
+
+/** A CEL rule: `x-kubernetes-validations`. */
+export interface ValidationRule {
+  /** Such as `self.min <= self.max`, or with `oldSelf` for what a change may do. */
+  rule: string;
+  message?: string;
+  messageExpression?: string;
+  reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
+  fieldPath?: string;
+  optionalOldSelf?: boolean;
+}
+
+/** apiextensions.k8s.io/v1 JSONSchemaProps, as far as schemas are made of it here. */
+export interface StructuralSchema {
+  type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  title?: string;
+  description?: string;
+  default?: unknown;
+  nullable?: boolean;
+  format?: string;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: boolean;
+  exclusiveMaximum?: boolean;
+  multipleOf?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minItems?: number;
+  maxItems?: number;
+  minProperties?: number;
+  maxProperties?: number;
+  required?: string[];
+  properties?: Record<string, StructuralSchema>;
+  additionalProperties?: StructuralSchema;
+  items?: StructuralSchema;
+  allOf?: StructuralSchema[];
+  anyOf?: StructuralSchema[];
+  oneOf?: StructuralSchema[];
+  not?: StructuralSchema;
+  'x-kubernetes-preserve-unknown-fields'?: boolean;
+  'x-kubernetes-int-or-string'?: boolean;
+  'x-kubernetes-embedded-resource'?: boolean;
+  'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  'x-kubernetes-list-map-keys'?: string[];
+  'x-kubernetes-map-type'?: 'atomic' | 'granular';
+  'x-kubernetes-validations'?: ValidationRule[];
+}
+
+/** A schema says what a CustomResourceDefinition cannot; `path` is where, such as `spec.ports[].name`. Code `SCHEMA`. */
+export class SchemaError extends CapstanError {
+  readonly path: string;
+
+  constructor(path: string, message: string) {
+    super('SCHEMA', `${path}: ${message}`);
+    this.path = path;
+  }
+
+  override get name(): string {
+    return 'SchemaError';
+  }
+}
+
+/** The parts of a schema that only restrict values: what may stand in `allOf` and `anyOf`. */
+export const VALUE_VALIDATIONS = [
+  ...(['format', 'enum', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const),
+  ...(['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const),
+  ...(['allOf', 'anyOf'] as const),
+] as const;
+
+/** The restrictions of a schema alone. */
+export function validationsOf(schema: StructuralSchema): StructuralSchema {
+  const entries = VALUE_VALIDATIONS.filter((name) => schema[name] !== undefined).map((name) => [name, schema[name]]);
+  return Object.fromEntries(entries) as StructuralSchema;
+}
+
+/** The same schema without its restrictions. */
+export function withoutValidations(schema: StructuralSchema): StructuralSchema {
+  const rest = { ...schema };
+  for (const name of VALUE_VALIDATIONS) delete rest[name];
+  return rest;
+}

@@ -1,0 +1,127 @@
+/**
+ * Bringing an object to a state, whether it is there or not. What it keeps true: what was read is never changed (it may be the cache's), what
+ * is the same is not written, and the object stays the one that was named. controller-runtime: pkg/controller/controllerutil.
+ */
+import { groupVersion, type Resource } from '../cache/resource.ts';
+import { CapstanError, requireFunction } from '../errors.ts';
+import { mergeFrom, sameJson } from './merge-from.ts';
+import { keyOf, requireNamespace, toJson } from './paths.ts';
+import { isNotFound } from './status-errors.ts';
+import type { Client, ObjectKey, ReadOptions, WriteOptions } from './types.ts';
+
+/** What was done. `updatedStatus`: object and status; `updatedStatusOnly`: the status alone. controller-runtime: OperationResult. */
+export type OperationResult = 'unchanged' | 'created' | 'updated' | 'updatedStatus' | 'updatedStatusOnly';
+
+export interface Operation<T> {
+  readonly result: OperationResult;
+  /** As the server has it now; where nothing was written, as it was read, and then read-only. */
+  readonly object: T;
+}
+
+/** Changes the draft of an object in place, or gives another. Of an object that is not there it gets one with apiVersion, kind and its names. */
+export type Mutate<T> = (draft: T) => Promise<T> | Promise<void> | T | void;
+
+export interface CreateOrUpdateOptions extends WriteOptions, Pick<ReadOptions, 'live' | 'readYourWrites'> {}
+
+/**
+ * Reads an object, lets `mutate` change a copy, and creates or updates it, if anything is different. An update carries the version
+ * that was read, so that it is a conflict where others were faster (see `retryOnConflict`). What is changed in the status is not written
+ * where the kind has a status subresource.
+ *
+ * What `mutate` sets must be what the server makes of it: a value that the server changes, such as a default that is removed here, is
+ * written each time.
+ *
+ * @throws CapstanError INVALID_ARGUMENT, also where `mutate` changed the name; StatusError; TransportError; ABORTED
+ * @example
+ * const { result } = await createOrUpdate(client, ConfigMap, { namespace: 'default', name: 'site' }, (map) => {
+ *   map.data = { ...map.data, page: 'hello' };
+ * });
+ */
+export async function createOrUpdate<T extends object>(
+  client: Client,
+  resource: Resource<T, string>,
+  key: ObjectKey,
+  mutate: Mutate<NoInfer<T>>,
+  options: CreateOrUpdateOptions = {},
+): Promise<Operation<T>> {
+  const { existing, draft } = await readAndMutate(client, resource, key, mutate, options);
+  const write = writeOptions(options);
+  if (existing === undefined) return { result: 'created', object: await client.create(resource, draft, write) };
+  if (sameJson(plain(existing), plain(draft))) return { result: 'unchanged', object: existing };
+  return { result: 'updated', object: await client.update(resource, draft, write) };
+}
+
+/**
+ * As {@link createOrUpdate}, with merge patches of what changed: one of the object, and one of its status, which therefore must be a
+ * subresource. They carry no version. A status that `mutate` gives to an object that is not there yet is not written, for it is created without one.
+ *
+ * @throws CapstanError INVALID_ARGUMENT, also where `mutate` changed the name; StatusError; TransportError; ABORTED
+ * @example
+ * const { result } = await createOrPatch(client, Website, { namespace: 'default', name: 'web' }, (website) => {
+ *   website.status = { ready: true };
+ * });
+ */
+export async function createOrPatch<T extends object>(
+  client: Client,
+  resource: Resource<T, string>,
+  key: ObjectKey,
+  mutate: Mutate<NoInfer<T>>,
+  options: CreateOrUpdateOptions = {},
+): Promise<Operation<T>> {
+  const { existing, draft } = await readAndMutate(client, resource, key, mutate, options);
+  const write = writeOptions(options);
+  if (existing === undefined) return { result: 'created', object: await client.create(resource, draft, write) };
+  const [before, after] = [split(existing), split(draft)];
+  let object = existing;
+  let result: OperationResult = 'unchanged';
+  if (!sameJson(before.rest, after.rest)) {
+    object = await client.patch(resource, key, mergeFrom(before.rest).to(after.rest), write);
+    result = 'updated';
+  }
+  if (!sameJson(before.status, after.status)) {
+    object = await client.status().patch(resource, key, mergeFrom(before.status).to(after.status), write);
+    result = result === 'updated' ? 'updatedStatus' : 'updatedStatusOnly';
+  }
+  return { result, object };
+}
+
+async function readAndMutate<T extends object>(
+  client: Client,
+  resource: Resource<T, string>,
+  key: ObjectKey,
+  mutate: Mutate<T>,
+  { live, readYourWrites, signal }: CreateOrUpdateOptions,
+): Promise<{ existing: T | undefined; draft: T }> {
+  requireFunction('mutate', mutate);
+  const { name } = key;
+  const namespace = requireNamespace(resource, key.namespace);
+  const existing = await client.get(resource, key, { live, readYourWrites, signal }).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  const start = existing ?? {
+    ...{ apiVersion: groupVersion(resource), kind: resource.kind },
+    metadata: namespace === '' ? { name } : { namespace, name },
+  };
+  const copy = plain(start) as T;
+  const draft = (await mutate(copy)) ?? copy;
+  const now = keyOf(resource, draft);
+  if (now.name !== name || now.namespace !== namespace) {
+    const why = `mutate expected to keep the name ${namespace}/${name}, and made it ${now.namespace}/${now.name}`;
+    throw new CapstanError('INVALID_ARGUMENT', `${why}: name another object in the call`);
+  }
+  return { existing, draft };
+}
+
+function writeOptions({ dryRun, fieldOwner, fieldValidation, signal }: CreateOrUpdateOptions): WriteOptions {
+  return { dryRun, fieldOwner, fieldValidation, signal };
+}
+
+function plain(object: object): object {
+  return JSON.parse(toJson('object', object)) as object;
+}
+
+function split(object: object): { rest: object; status: object } {
+  const { status, ...rest } = plain(object) as { status?: unknown };
+  return { rest, status: status === undefined ? {} : { status } };
+}

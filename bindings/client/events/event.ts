@@ -1,0 +1,219 @@
+/**
+ * An Event of events.k8s.io/v1 as it is sent: what the API server demands of one is made true here, so that a recorder's write is refused
+ * for nothing that was known before. client-go: tools/events/event_recorder.go makeEvent, tools/reference, tools/record/util;
+ * the limits: kubernetes pkg/apis/core/validation/events.go.
+ */
+import { defineResource, groupVersion, type Resource } from '../../cache/resource.ts';
+import { CapstanError, invalid, show } from '../../errors.ts';
+import { metadataOf, type ObjectMeta } from '../metadata.ts';
+import type { AnyResource } from '../types.ts';
+
+/** core/v1 ObjectReference: an object, or a part of it. */
+export interface ObjectReference {
+  apiVersion?: string;
+  kind?: string;
+  namespace?: string;
+  name?: string;
+  uid?: string;
+  resourceVersion?: string;
+  /** Such as `spec.containers{web}`. */
+  fieldPath?: string;
+}
+
+export type EventType = 'Normal' | 'Warning';
+
+/** How often an event happened, and when for the last time. */
+export interface EventSeries {
+  count: number;
+  lastObservedTime: string;
+}
+
+/** events.k8s.io/v1 Event. */
+export interface KubeEvent {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  /** When it happened first: RFC 3339 with microseconds. */
+  eventTime: string;
+  type: EventType;
+  /** Why, in one word in CamelCase. */
+  reason: string;
+  /** What was done or has failed, in one word. */
+  action: string;
+  /** For people. */
+  note?: string;
+  regarding: ObjectReference;
+  related?: ObjectReference;
+  reportingController: string;
+  reportingInstance: string;
+  series?: EventSeries;
+}
+
+/** Events of events.k8s.io/v1, as a resource: what a recorder writes, and what a cache or a client can read. */
+export const eventResource: Resource<KubeEvent> = defineResource<KubeEvent>()({
+  group: 'events.k8s.io',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+});
+
+/**
+ * A reference to an object whose own text does not say what it is, as in lists, or to a part of it. client-go: tools/reference
+ * GetReference and GetPartialReference.
+ *
+ * @example
+ * const container = objectReference(Pod, pod, { fieldPath: 'spec.containers{web}' });
+ */
+export function objectReference(
+  resource: AnyResource,
+  object: object,
+  options: { readonly fieldPath?: string } = {},
+): ObjectReference {
+  const { fieldPath } = options;
+  const reference = referenceFrom({ apiVersion: groupVersion(resource), kind: resource.kind }, object);
+  return fieldPath === undefined ? reference : { ...reference, fieldPath };
+}
+
+function referenceFrom(type: { apiVersion: string; kind: string }, object: object): ObjectReference {
+  const { name, namespace, uid, resourceVersion } = metadataOf(object);
+  const reference: ObjectReference = { kind: type.kind };
+  if (namespace !== undefined && namespace !== '') reference.namespace = namespace;
+  if (name !== undefined) reference.name = name;
+  if (uid !== undefined) reference.uid = uid;
+  reference.apiVersion = type.apiVersion;
+  if (resourceVersion !== undefined) reference.resourceVersion = resourceVersion;
+  return reference;
+}
+
+/** Of an object that says what it is, or of what is a reference already. Throws CapstanError INVALID_ARGUMENT. */
+export function referenceTo(what: string, object: unknown): ObjectReference {
+  if (typeof object !== 'object' || object === null) throw invalid(what, 'an object or a reference to one', object);
+  const { apiVersion, kind } = object as { apiVersion?: unknown; kind?: unknown };
+  if (!('metadata' in object)) return { ...(object as ObjectReference) };
+  if (typeof apiVersion === 'string' && apiVersion !== '' && typeof kind === 'string' && kind !== '')
+    return referenceFrom({ apiVersion, kind }, object);
+  throw new CapstanError(
+    'INVALID_ARGUMENT',
+    `"${what}" expected an object with apiVersion and kind, got ${show(apiVersion)} and ${show(kind)}: ` +
+      'objects of a list may lack them; use objectReference(resource, object)',
+  );
+}
+
+/** Longest note in bytes of UTF-8, and longest reason, action and reporting instance. */
+const NOTE_BYTES = 1024;
+export const WORD_LENGTH = 128;
+
+/** What happened, beside the object that it happened to. */
+export interface EventDetails {
+  /** Default `Normal`. */
+  readonly type?: EventType;
+  readonly reason: string;
+  readonly action: string;
+  /** Cut to 1024 bytes. */
+  readonly note?: string;
+  /** A second object, such as the one that was made. */
+  readonly related?: object;
+  readonly annotations?: Record<string, string>;
+}
+
+export interface Reporter {
+  readonly reportingController: string;
+  readonly reportingInstance: string;
+}
+
+/** @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself */
+export function makeEvent(
+  reporter: Reporter,
+  regarding: ObjectReference,
+  details: EventDetails,
+  wallMs: number,
+  name: (regarding: string) => string,
+): KubeEvent {
+  const { type = 'Normal', reason, action, note = '', related, annotations } = details;
+  if (type !== 'Normal' && type !== 'Warning') throw invalid('type', '"Normal" or "Warning"', type);
+  requireWord('reason', reason);
+  requireWord('action', action);
+  if (typeof note !== 'string') throw invalid('note', 'a string', note);
+  return {
+    metadata: {
+      name: name(regarding.name ?? ''),
+      // The server wants the Event in the namespace of its object, and one for an object in none in this.
+      namespace: regarding.namespace || 'default',
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    eventTime: microTime(wallMs),
+    ...reporter,
+    action,
+    reason,
+    regarding,
+    ...(related === undefined ? {} : { related: referenceTo('related', related) }),
+    note: cut(note, NOTE_BYTES),
+    type,
+  };
+}
+
+function requireWord(name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '' || value.length > WORD_LENGTH)
+    throw invalid(name, `a word of 1 to ${WORD_LENGTH} characters`, value);
+}
+
+/** metav1.MicroTime. */
+export function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
+}
+
+/** The text in at most so many bytes of UTF-8, never cut within a character; an ellipsis where something is missing. */
+function cut(text: string, bytes: number): string {
+  if (text.length * 3 <= bytes) return text;
+  const encoded = new TextEncoder().encode(text);
+  if (encoded.length <= bytes) return text;
+  let end = bytes - 3;
+  while (((encoded[end] ?? 0) & 0xc0) === 0x80) end--;
+  return `${new TextDecoder().decode(encoded.subarray(0, end))}…`;
+}
+
+const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/**
+ * Names of Events: that of the object and the time in nanoseconds, in hexadecimal; where that is no name (the object's is too long, or has
+ * colons), a random one. Two of one recorder never get the same; the time's last six digits are random, so that those of two hardly do.
+ */
+export class EventNames {
+  readonly #wallClock: () => number;
+  readonly #random: () => number;
+  #last = 0n;
+
+  constructor(wallClock: () => number, random: () => number) {
+    this.#wallClock = wallClock;
+    this.#random = random;
+  }
+
+  next(regarding: string): string {
+    const nanos = BigInt(Math.floor(this.#wallClock())) * 1_000_000n + BigInt(Math.floor(this.#random() * 1e6));
+    this.#last = nanos > this.#last ? nanos : this.#last + 1n;
+    const name = `${regarding}.${this.#last.toString(16)}`;
+    return SUBDOMAIN.test(name) ? name : `event.${this.#digits(16)}.${this.#last.toString(16)}`;
+  }
+
+  #digits(count: number): string {
+    return Array.from({ length: count }, () => Math.floor(this.#random() * 16).toString(16)).join('');
+  }
+}
+
+/** Go's verbs that notes are written with: %s and %v (as text), %d, %q (quoted), %% itself. What is left over is appended, nothing is lost. */
+export function formatNote(note: string, args: readonly unknown[]): string {
+  let next = 0;
+  const text = note.replaceAll(/%[svdq%]/g, (verb) => {
+    if (verb === '%%') return '%';
+    if (next >= args.length) return verb;
+    const value = args[next++];
+    return verb === '%q' ? JSON.stringify(asText(value)) : asText(value);
+  });
+  return args.length > next ? [text, ...args.slice(next).map(asText)].join(' ') : text;
+}
+
+function asText(value: unknown): string {
+  if (value instanceof Error) return value.message;
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,236 @@
+/**
+ * The event recorder: says in the cluster what a controller did or could not do, in a way that never costs the controller anything. A
+ * recorder neither blocks nor throws; what it cannot write is counted and reported through handleError. client-go: tools/events.
+ */
+
+import { abortable } from '../../cache/wait.ts';
+import { type Clock, systemClock, systemWallClock, type WallClock } from '../../clock.ts';
+import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../../errors.ts';
+import { handleError } from '../../handle-error.ts';
+import type { Writer } from '../types.ts';
+import {
+  type EventDetails,
+  EventNames,
+  type EventType,
+  formatNote,
+  makeEvent,
+  referenceTo,
+  WORD_LENGTH,
+} from './event.ts';
+import { SeriesCache, seriesKey } from './series.ts';
+import { SpamFilter } from './spam-filter.ts';
+import { EventWriter } from './writer.ts';
+
+export interface EventRecorderOptions {
+  /** Where Events go. It needs the right to create and patch `events` of `events.k8s.io`. */
+  readonly client: Pick<Writer, 'create' | 'patch'>;
+  /** Who says so, such as `example.com/website-controller`. */
+  readonly reportingController: string;
+  /** Which one of several, such as `website-controller-<host>`; at most 128 characters. Default: the controller and eight random digits. */
+  readonly reportingInstance?: string;
+  /** Events that one source may write about one object at once. Default 25. */
+  readonly burst?: number;
+  /** Milliseconds until it may write one more. Default 300 000. */
+  readonly refillMs?: number;
+  /** Events that may wait to be written; one that finds no room is dropped. Default 1000. */
+  readonly maxQueued?: number;
+  readonly clock?: Clock;
+  readonly wallClock?: WallClock;
+  /** In [0, 1). Default Math.random. */
+  readonly random?: () => number;
+}
+
+/** What became of the events so far. */
+export interface EventCounts {
+  /** Asked for. */
+  readonly recorded: number;
+  /** Written, as Events or as new counts of series. */
+  readonly written: number;
+  /** Counted in a series, without a write of their own. */
+  readonly aggregated: number;
+  /** Left out, as their source says too much about their object. */
+  readonly filtered: number;
+  /** Not written: refused, given up, without room, or no event at all. */
+  readonly lost: number;
+}
+
+/** What controllers need of a recorder. */
+export interface EventSink {
+  event(regarding: object, details: EventDetails): void;
+}
+
+/** Of a qualified name; the server refuses other controllers. apimachinery: util/validation IsQualifiedName. */
+const QUALIFIED = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+/** Made by {@link newEventRecorder}. */
+export class EventRecorder implements EventSink {
+  readonly #reporter: { readonly reportingController: string; readonly reportingInstance: string };
+  readonly #wallClock: WallClock;
+  readonly #names: EventNames;
+  readonly #filter: SpamFilter;
+  readonly #writer: EventWriter;
+  readonly #series: SeriesCache;
+  #counts = { recorded: 0, written: 0, aggregated: 0, filtered: 0, lost: 0 };
+  #full = false;
+  #stopped = false;
+
+  constructor(options: EventRecorderOptions) {
+    requireObject('options', options);
+    const { client, reportingController, burst = 25, refillMs = 300_000, maxQueued = 1000 } = options;
+    const { clock = systemClock, wallClock = systemWallClock, random = Math.random } = options;
+    requireFunction('client.create', client?.create);
+    requireFunction('client.patch', client?.patch);
+    requireInteger('burst', burst, 1);
+    requireInteger('maxQueued', maxQueued, 1);
+    if (typeof refillMs !== 'number' || !(refillMs > 0)) throw invalid('refillMs', 'milliseconds > 0', refillMs);
+    if (typeof reportingController !== 'string' || !QUALIFIED.test(reportingController))
+      throw invalid('reportingController', 'a name such as "example.com/website-controller"', reportingController);
+    const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_LENGTH) } = options;
+    if (typeof reportingInstance !== 'string' || reportingInstance === '' || reportingInstance.length > WORD_LENGTH)
+      throw invalid('reportingInstance', `a name of 1 to ${WORD_LENGTH} characters`, reportingInstance);
+    this.#reporter = { reportingController, reportingInstance };
+    this.#wallClock = wallClock;
+    this.#names = new EventNames(wallClock, random);
+    this.#filter = new SpamFilter(clock, burst, refillMs);
+    this.#writer = new EventWriter({
+      client,
+      clock,
+      random,
+      maxQueued,
+      onLost: (error) => this.#lost(error),
+      onWritten: () => {
+        this.#counts.written++;
+      },
+    });
+    this.#series = new SeriesCache(clock, (entry) => {
+      if (!this.#writer.add(entry)) this.#noRoom();
+    });
+  }
+
+  /**
+   * Records that something happened to an object.
+   *
+   * @param regarding an object with apiVersion and kind, or a reference as {@link objectReference} makes one
+   */
+  event(regarding: object, details: EventDetails): void {
+    this.#counts.recorded++;
+    try {
+      this.#record(regarding, details);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#lost(new CapstanError('EVENT', `this is no event: ${why}`, { cause: error }));
+    }
+  }
+
+  /**
+   * As client-go's Eventf: the note is a format with %s, %d, %v and %q.
+   *
+   * @example
+   * const tell = (recorder: EventRecorder) =>
+   *   recorder.eventf(pod, undefined, 'Warning', 'FailedMount', 'Mounting', 'volume %q: %s', 'data', error);
+   */
+  eventf(
+    regarding: object,
+    related: object | undefined,
+    type: EventType,
+    reason: string,
+    action: string,
+    note: string,
+    ...args: readonly unknown[]
+  ): void {
+    try {
+      const text = typeof note === 'string' ? formatNote(note, args) : note;
+      this.event(regarding, { type, reason, action, note: text, ...(related === undefined ? {} : { related }) });
+    } catch (error) {
+      this.#counts.recorded++;
+      this.#lost(new CapstanError('EVENT', 'the note could not be formatted', { cause: error }));
+    }
+  }
+
+  counts(): EventCounts {
+    return { ...this.#counts };
+  }
+
+  /**
+   * Takes no more events, writes what waits and the last counts of all series, and leaves no timer behind. A write that fails is tried once
+   * more, at once. Again: no effect but to wait.
+   *
+   * @throws CapstanError ABORTED when the signal fires first: what is left is given up
+   */
+  async shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const { signal } = options;
+    if (!this.#stopped) {
+      this.#stopped = true;
+      this.#series.finishAll();
+    }
+    const drained = this.#writer.drain();
+    if (signal === undefined) return drained;
+    try {
+      await abortable(drained, signal);
+    } catch (error) {
+      this.#counts.lost += this.#writer.stop();
+      throw error;
+    }
+  }
+
+  #record(regarding: object, details: EventDetails): void {
+    requireObject('details', details);
+    const now = this.#wallClock();
+    const reference = referenceTo('regarding', regarding);
+    if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');
+    const event = makeEvent(this.#reporter, reference, details, now, (name) => this.#names.next(name));
+    const key = seriesKey(event);
+    const { kind, namespace, name, uid, apiVersion } = reference;
+    const accepted = () => this.#filter.accept(JSON.stringify([kind, namespace, name, uid, apiVersion, event.type]));
+    const entry = this.#series.seenAgain(key, now);
+    if (entry === undefined) {
+      if (!accepted()) this.#counts.filtered++;
+      else if (this.#writer.add(this.#series.add(key, event, now))) this.#full = false;
+      else {
+        this.#series.forget(key);
+        this.#noRoom();
+      }
+      return;
+    }
+    // The second one makes it a series, which is written; later ones are only counted. Where that is too much said, or has no room, the end
+    // of the series tells.
+    this.#counts.aggregated++;
+    if (entry.count === 2 && accepted()) this.#writer.add(entry);
+  }
+
+  /** Reported once until there was room again: a server that is gone would fill the log instead of the queue. */
+  #noRoom(): void {
+    if (this.#full) {
+      this.#counts.lost++;
+      return;
+    }
+    this.#full = true;
+    this.#lost(new CapstanError('EVENT', `${this.#writer.waiting} events wait to be written: more are dropped`));
+  }
+
+  #lost(error: CapstanError): void {
+    this.#counts.lost++;
+    handleError(error, 'event recorder');
+  }
+}
+
+function digits(random: () => number): string {
+  return Math.floor(random() * 2 ** 32)
+    .toString(16)
+    .padStart(8, '0');
+}
+
+/**
+ * A recorder of events (events.k8s.io/v1). Its timers keep a process alive: shut it down.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * async function tell(client: Client): Promise<void> {
+ *   const recorder = newEventRecorder({ client, reportingController: 'example.com/website-controller' });
+ *   recorder.event(pod, { reason: 'Deployed', action: 'Deploying', note: 'all replicas are ready' });
+ *   await recorder.shutdown({ signal });
+ * }
+ */
+export function newEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new EventRecorder(options);
+}

@@ -1,0 +1,134 @@
+/**
+ * Which Events are the same one again. Isomorphic events (same kind, reason, action, reporter and objects, whatever the note) within six
+ * minutes of each other are one Event with a series: it is written when it happens first and when it happens again; from then on it
+ * is only counted here, and written at its end and every half an hour, as the server forgets an Event after an hour.
+ * client-go: tools/events/event_broadcaster.go. Unlike there, the resource version of the object is no part of what is compared: an
+ * object whose status changes at each failure would never have a series.
+ */
+import type { Clock } from '../../clock.ts';
+import { type KubeEvent, microTime, type ObjectReference } from './event.ts';
+
+/** client-go: finishTime, refreshTime. */
+export const FINISH_MS = 6 * 60_000;
+export const REFRESH_MS = 30 * 60_000;
+/** As many as tools/record remembers; tools/events has no bound. The one that was seen longest ago ends early. */
+const MAX_ENTRIES = 4096;
+
+/** An Event, how often it has happened, and what of that the server knows. */
+export interface Entry {
+  readonly key: string;
+  readonly event: KubeEvent;
+  count: number;
+  /** By the clock. */
+  lastSeen: number;
+  /** By the time of day. */
+  lastObserved: number;
+  /** The count that the server has; 0: it has no such Event. */
+  written: number;
+  /** The series is written even if the server has its count. */
+  refresh: boolean;
+  state: 'idle' | 'queued' | 'writing' | 'again';
+}
+
+export function seriesKey(event: KubeEvent): string {
+  const { type, action, reason, reportingController, reportingInstance, regarding, related } = event;
+  const parts = [type, action, reason, reportingController, reportingInstance, ...refParts(regarding)];
+  return JSON.stringify(related === undefined ? parts : [...parts, ...refParts(related)]);
+}
+
+function refParts(reference: ObjectReference): (string | undefined)[] {
+  const { apiVersion, kind, namespace, name, uid, fieldPath } = reference;
+  return [apiVersion, kind, namespace, name, uid, fieldPath];
+}
+
+/** The Event as it is to be on the server. */
+export function eventOf(entry: Entry): KubeEvent {
+  return entry.count > 1 ? { ...entry.event, series: seriesOf(entry) } : entry.event;
+}
+
+export function seriesOf({ count, lastObserved }: Entry): { count: number; lastObservedTime: string } {
+  return { count, lastObservedTime: microTime(lastObserved) };
+}
+
+export class SeriesCache {
+  readonly #clock: Clock;
+  readonly #write: (entry: Entry) => void;
+  /** From the one that was seen longest ago on. */
+  readonly #entries = new Map<string, Entry>();
+  #finishing: unknown;
+  #refreshing: unknown;
+
+  /** @param write asks for the entry to be written soon */
+  constructor(clock: Clock, write: (entry: Entry) => void) {
+    this.#clock = clock;
+    this.#write = write;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The entry of an event that was seen again now; undefined for one that is not in a series. */
+  seenAgain(key: string, wallMs: number): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    entry.count++;
+    entry.lastSeen = this.#clock.now();
+    entry.lastObserved = wallMs;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  add(key: string, event: KubeEvent, wallMs: number): Entry {
+    const lastSeen = this.#clock.now();
+    const fresh = { count: 1, lastSeen, lastObserved: wallMs, written: 0, refresh: false };
+    const entry: Entry = { key, event, ...fresh, state: 'idle' };
+    this.#entries.set(key, entry);
+    if (this.#entries.size > MAX_ENTRIES) for (const oldest of this.#entries.values()) if (this.#finish(oldest)) break;
+    this.#finishing ??= this.#clock.setTimer(() => this.#finishDue(), FINISH_MS);
+    this.#refreshing ??= this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
+    return entry;
+  }
+
+  /** An event that will not be written is no beginning of a series. */
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** Ends every series and sets no timer any more. */
+  finishAll(): void {
+    for (const entry of this.#entries.values()) this.#finish(entry);
+    this.#clock.clearTimer(this.#finishing);
+    this.#clock.clearTimer(this.#refreshing);
+  }
+
+  #finish(entry: Entry): boolean {
+    this.#entries.delete(entry.key);
+    if (entry.count > entry.written) this.#write(entry);
+    return true;
+  }
+
+  #finishDue(): void {
+    this.#finishing = undefined;
+    const now = this.#clock.now();
+    for (const entry of this.#entries.values()) {
+      const left = entry.lastSeen + FINISH_MS - now;
+      if (left > 0) {
+        this.#finishing = this.#clock.setTimer(() => this.#finishDue(), left);
+        return;
+      }
+      this.#finish(entry);
+    }
+  }
+
+  #refreshAll(): void {
+    this.#refreshing = undefined;
+    for (const entry of this.#entries.values()) {
+      if (entry.count === 1) continue;
+      entry.refresh = true;
+      this.#write(entry);
+    }
+    if (this.#entries.size > 0) this.#refreshing = this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
+  }
+}

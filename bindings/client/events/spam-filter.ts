@@ -1,0 +1,41 @@
+/**
+ * How many Events one source may write about one object: a burst, and then one at a time as tokens come back, so that an object that is
+ * always unhealthy does not fill the server. client-go: tools/record/events_cache.go EventSourceObjectSpamFilter.
+ */
+import { LRUExpire } from '../../cache/lru-expire.ts';
+import type { Clock } from '../../clock.ts';
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** client-go: maxLruCacheEntries. An object that is not among so many others is taken for a new one. */
+const MAX_OBJECTS = 4096;
+
+export class SpamFilter {
+  readonly #clock: Clock;
+  readonly #burst: number;
+  readonly #refillMs: number;
+  readonly #buckets: LRUExpire<Bucket>;
+
+  /** @param refillMs how long a token takes to come back */
+  constructor(clock: Clock, burst: number, refillMs: number) {
+    this.#clock = clock;
+    this.#burst = burst;
+    this.#refillMs = refillMs;
+    this.#buckets = new LRUExpire(MAX_OBJECTS, clock);
+  }
+
+  /** Takes a token of this source and object; false if there is none. */
+  accept(key: string): boolean {
+    const now = this.#clock.now();
+    const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, at: now };
+    bucket.tokens = Math.min(bucket.tokens + (now - bucket.at) / this.#refillMs, this.#burst);
+    bucket.at = now;
+    const accepted = bucket.tokens >= 1;
+    if (accepted) bucket.tokens--;
+    this.#buckets.set(key, bucket, Number.POSITIVE_INFINITY);
+    return accepted;
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Writes Events, a few at a time and each of them by one request at a time, so that an Event is never created twice and no older count
+ * overtakes a newer. What fails on the way is tried again, twelve times in two minutes; what the server refuses is given up, as it would be
+ * refused again. client-go: tools/events/event_broadcaster.go attemptRecording, recordEvent.
+ */
+import { isNotFound, StatusError } from '../../cache/status-error.ts';
+import { sleep } from '../../cache/wait.ts';
+import type { Clock } from '../../clock.ts';
+import { CapstanError } from '../../errors.ts';
+import type { Writer } from '../types.ts';
+import { eventResource } from './event.ts';
+import { type Entry, eventOf, seriesOf } from './series.ts';
+
+/** client-go: maxTriesPerEvent, defaultSleepDuration, recordWorkers. */
+const MAX_TRIES = 12;
+const SLEEP_MS = 10_000;
+const WORKERS = 8;
+
+export interface EventWriterOptions {
+  readonly client: Pick<Writer, 'create' | 'patch'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly maxQueued: number;
+  /** Of an Event that will not be written. Must not throw. */
+  readonly onLost: (error: CapstanError) => void;
+  readonly onWritten: () => void;
+}
+
+export class EventWriter {
+  readonly #options: EventWriterOptions;
+  readonly #queue: Entry[] = [];
+  /** Ends the sleeping between tries. */
+  readonly #hurry = new AbortController();
+  /** Ends everything. */
+  readonly #stop = new AbortController();
+  readonly #idle: (() => void)[] = [];
+  #working = 0;
+
+  constructor(options: EventWriterOptions) {
+    this.#options = options;
+  }
+
+  /** How many Events wait. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** False if there is no room. An entry that waits already is written once, as it is by then. */
+  add(entry: Entry): boolean {
+    if (entry.state === 'writing') entry.state = 'again';
+    if (entry.state !== 'idle') return true;
+    if (!this.#hurry.signal.aborted && this.#queue.length >= this.#options.maxQueued) return false; // at the end all are taken
+    entry.state = 'queued';
+    this.#queue.push(entry);
+    if (this.#working < WORKERS) void this.#work();
+    return true;
+  }
+
+  /** Resolves when nothing is left to write. From now on nothing waits before it is tried again, and it is so once. */
+  async drain(): Promise<void> {
+    this.#hurry.abort();
+    if (this.#busy()) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Gives up what is left, and says how many waited; those that are being written are reported one by one. */
+  stop(): number {
+    this.#hurry.abort();
+    this.#stop.abort();
+    return this.#queue.splice(0).length;
+  }
+
+  #busy(): boolean {
+    return this.#working > 0 || this.#queue.length > 0;
+  }
+
+  async #work(): Promise<void> {
+    this.#working++;
+    await undefined; // nothing of a request happens within the call that records; what is said at once is written at once
+    for (let entry = this.#queue.shift(); entry !== undefined; entry = this.#queue.shift()) {
+      entry.state = 'writing';
+      const succeeded = await this.#write(entry);
+      // Whoever added it meanwhile may have had nothing to say that was not in this write.
+      const again = (entry.state as Entry['state']) === 'again' && (entry.refresh || entry.count > entry.written);
+      entry.state = 'idle';
+      if (succeeded && again) this.add(entry);
+    }
+    this.#working--;
+    if (!this.#busy()) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #write(entry: Entry): Promise<boolean> {
+    const { clock, random, onLost, onWritten } = this.#options;
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#send(entry);
+        onWritten();
+        return true;
+      } catch (error) {
+        const last = tries >= (this.#hurry.signal.aborted ? 2 : MAX_TRIES);
+        if (last || !isPassing(error) || this.#stop.signal.aborted) {
+          onLost(lost(entry, error, tries));
+          return false;
+        }
+        await sleep(clock, SLEEP_MS * (1 + 0.25 * random()), this.#hurry.signal);
+      }
+    }
+  }
+
+  /** One try: an Event that the server has not is created, with its series if it has one by now; one that it has gets its series. */
+  async #send(entry: Entry): Promise<void> {
+    const { count } = entry;
+    entry.refresh = false;
+    if (entry.written === 0) {
+      if (await this.#created(entry)) {
+        entry.written = count;
+        return;
+      }
+      entry.written = 1; // an earlier try came through, and its answer did not
+      if (count === 1) return;
+    }
+    try {
+      await this.#patch(entry);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      entry.written = 0; // the server has forgotten it
+      if (!(await this.#created(entry))) throw error;
+    }
+    entry.written = count;
+  }
+
+  /** False if it is there already. */
+  async #created(entry: Entry): Promise<boolean> {
+    try {
+      await this.#options.client.create(eventResource, eventOf(entry), { signal: this.#stop.signal });
+      return true;
+    } catch (error) {
+      if (error instanceof StatusError && error.reason === 'AlreadyExists') return false;
+      throw error;
+    }
+  }
+
+  async #patch(entry: Entry): Promise<void> {
+    const { namespace, name = '' } = entry.event.metadata;
+    const patch = { type: 'merge', body: { series: seriesOf(entry) } } as const;
+    await this.#options.client.patch(eventResource, { namespace, name }, patch, { signal: this.#stop.signal });
+  }
+}
+
+/**
+ * Whether the next try may go better: client-go gives up at any Status, as its REST client has repeated 429 and 5xx before. A 404 is that
+ * of a patch whose Event was there again when it was to be created, or of a namespace that is gone.
+ */
+function isPassing(error: unknown): boolean {
+  if (error instanceof StatusError) return error.status === 429 || error.status >= 500 || isNotFound(error);
+  if (error instanceof CapstanError) return PASSING.has(error.code);
+  return true;
+}
+
+const PASSING: ReadonlySet<string> = new Set(['TRANSPORT', 'TIMEOUT', 'DECODE']);
+
+function lost({ event }: Entry, cause: unknown, tries: number): CapstanError {
+  const { kind, namespace, name } = event.regarding;
+  const what = `${event.reason} of ${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new CapstanError('EVENT', `the event ${what} was not written after ${tries} tries: ${why}`, { cause });
+}

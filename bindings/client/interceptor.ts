@@ -1,0 +1,192 @@
+/**
+ * A client with functions in place of some of its methods, for tests and for what is to be seen or changed on the way. What it keeps true: what
+ * is not intercepted goes to the client as it came, and an interceptor gets that client to go on with. controller-runtime:
+ * pkg/client/interceptor.
+ */
+import type { KubeObject } from '../cache/keys.ts';
+import type { Resource } from '../cache/resource.ts';
+import { requireFunction, requireObject } from '../errors.ts';
+import type {
+  ApplyOptions,
+  Client,
+  DeleteAllOfOptions,
+  DeleteOptions,
+  ListOptions,
+  ObjectKey,
+  ObjectList,
+  Patch,
+  ReadOptions,
+  SubResourceApplyOptions,
+  SubResourceClient,
+  SubResourceWriteOptions,
+  WriteOptions,
+} from './types.ts';
+import { requireClient } from './wrapped-client.ts';
+
+/**
+ * Functions that are called instead of a client's methods, any of them. `inner` is the client without interceptors. Those that begin with
+ * `subResource` get the subresource's name, `status` among them; they are not called where `subResource` is given, whose client counts then.
+ */
+export interface Interceptors {
+  get?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: ReadOptions,
+  ): Promise<T>;
+  list?<T extends object>(inner: Client, resource: Resource<T, string>, options?: ListOptions): Promise<ObjectList<T>>;
+  create?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T>;
+  update?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T>;
+  patch?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T>;
+  apply?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    object: Partial<T> & KubeObject,
+    options?: ApplyOptions,
+  ): Promise<T>;
+  delete?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: DeleteOptions,
+  ): Promise<void>;
+  deleteAllOf?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    options?: DeleteAllOfOptions,
+  ): Promise<void>;
+  subResource?(inner: Client, name: string): SubResourceClient;
+  subResourceGet?<T extends object, B extends object = T>(
+    inner: Client,
+    name: string,
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: ReadOptions,
+  ): Promise<B>;
+  subResourceCreate?<T extends object, B extends object>(
+    inner: Client,
+    name: string,
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    body: B,
+    options?: WriteOptions,
+  ): Promise<B>;
+  subResourceUpdate?<T extends object, B extends object = T>(
+    inner: Client,
+    name: string,
+    resource: Resource<T, string>,
+    object: T,
+    options?: SubResourceWriteOptions<B>,
+  ): Promise<B>;
+  subResourcePatch?<T extends object, B extends object = T>(
+    inner: Client,
+    name: string,
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<B>;
+  subResourceApply?<T extends object, B extends object = T>(
+    inner: Client,
+    name: string,
+    resource: Resource<T, string>,
+    object: Partial<T> & KubeObject,
+    options?: SubResourceApplyOptions<B>,
+  ): Promise<B>;
+}
+
+/**
+ * A client whose calls go through the interceptors. Wrapped again, the outer ones come first.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * let attempts = 0;
+ * const flaky = withInterceptors(client, {
+ *   async update(inner, resource, object, options) {
+ *     if (attempts++ === 0) throw new Error('the first one is lost');
+ *     return inner.update(resource, object, options);
+ *   },
+ * });
+ */
+export function withInterceptors(client: Client, interceptors: Interceptors): Client {
+  requireClient(client);
+  requireObject('interceptors', interceptors);
+  for (const [name, interceptor] of Object.entries(interceptors))
+    if (interceptor !== undefined) requireFunction(`interceptors.${name}`, interceptor);
+  const { subResource } = interceptors;
+  const subResourceClient = (name: string): SubResourceClient =>
+    subResource === undefined ? intercepted(client, interceptors, name) : subResource(client, name);
+  // Methods are looked up at each call, as with any object: interceptors may be changed while a test goes on.
+  return {
+    get: (resource, key, options) =>
+      interceptors.get ? interceptors.get(client, resource, key, options) : client.get(resource, key, options),
+    list: (resource, options) =>
+      interceptors.list ? interceptors.list(client, resource, options) : client.list(resource, options),
+    create: (resource, object, options) =>
+      interceptors.create
+        ? interceptors.create(client, resource, object, options)
+        : client.create(resource, object, options),
+    update: (resource, object, options) =>
+      interceptors.update
+        ? interceptors.update(client, resource, object, options)
+        : client.update(resource, object, options),
+    patch: (resource, key, patch, options) =>
+      interceptors.patch
+        ? interceptors.patch(client, resource, key, patch, options)
+        : client.patch(resource, key, patch, options),
+    apply: (resource, object, options) =>
+      interceptors.apply
+        ? interceptors.apply(client, resource, object, options)
+        : client.apply(resource, object, options),
+    delete: (resource, key, options) =>
+      interceptors.delete ? interceptors.delete(client, resource, key, options) : client.delete(resource, key, options),
+    deleteAllOf: (resource, options) =>
+      interceptors.deleteAllOf
+        ? interceptors.deleteAllOf(client, resource, options)
+        : client.deleteAllOf(resource, options),
+    status: () => subResourceClient('status'),
+    subResource: subResourceClient,
+  };
+}
+
+function intercepted(client: Client, interceptors: Interceptors, name: string): SubResourceClient {
+  const inner = client.subResource(name);
+  return {
+    get: (resource, key, options) =>
+      interceptors.subResourceGet
+        ? interceptors.subResourceGet(client, name, resource, key, options)
+        : inner.get(resource, key, options),
+    create: (resource, key, body, options) =>
+      interceptors.subResourceCreate
+        ? interceptors.subResourceCreate(client, name, resource, key, body, options)
+        : inner.create(resource, key, body, options),
+    update: (resource, object, options) =>
+      interceptors.subResourceUpdate
+        ? interceptors.subResourceUpdate(client, name, resource, object, options)
+        : inner.update(resource, object, options),
+    patch: (resource, key, patch, options) =>
+      interceptors.subResourcePatch
+        ? interceptors.subResourcePatch(client, name, resource, key, patch, options)
+        : inner.patch(resource, key, patch, options),
+    apply: (resource, object, options) =>
+      interceptors.subResourceApply
+        ? interceptors.subResourceApply(client, name, resource, object, options)
+        : inner.apply(resource, object, options),
+  };
+}

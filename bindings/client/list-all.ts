@@ -1,0 +1,52 @@
+/** Lists in pages, as an iterable: no more than a page is held. client-go: tools/pager. */
+import type { Resource } from '../cache/resource.ts';
+import { requireInteger } from '../errors.ts';
+import type { ListOptions, ObjectList, Reader } from './types.ts';
+
+/** client-go: tools/pager/pager.go defaultPageSize. */
+const PAGE_SIZE = 500;
+
+export interface ListAllOptions extends Omit<ListOptions, 'live' | 'limit' | 'continue' | 'index'> {
+  /** Objects a page. Default 500. */
+  readonly pageSize?: number;
+}
+
+/**
+ * All objects, one by one, asked from the server page by page as the loop goes on. If the pages expire meanwhile, the loop ends with
+ * a StatusError of reason Expired (see `isResourceExpired`): what was given is a part.
+ *
+ * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with
+ * @example
+ * for await (const pod of listAll(client, Pod, { namespace: 'default', signal })) use(pod);
+ */
+export async function* listAll<T extends object>(
+  client: Pick<Reader, 'list'>,
+  resource: Resource<T, string>,
+  options: ListAllOptions = {},
+): AsyncGenerator<T, void, undefined> {
+  for await (const { items } of listPages(client, resource, options)) yield* items;
+}
+
+/**
+ * The pages themselves, with their versions and how much remains.
+ *
+ * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with
+ * @example
+ * for await (const { items, metadata } of listPages(client, Pod, { pageSize: 100 })) use([items.length, metadata.remainingItemCount]);
+ */
+export async function* listPages<T extends object>(
+  client: Pick<Reader, 'list'>,
+  resource: Resource<T, string>,
+  options: ListAllOptions = {},
+): AsyncGenerator<ObjectList<T>, void, undefined> {
+  const { pageSize = PAGE_SIZE, resourceVersion, ...rest } = options;
+  requireInteger('pageSize', pageSize, 1);
+  let next: string | undefined;
+  do {
+    // The version is that of the first page; a continue token brings its own, and the server refuses both.
+    const from = next === undefined ? { resourceVersion } : { continue: next };
+    const page = await client.list(resource, { ...rest, ...from, live: true, limit: pageSize });
+    yield page;
+    next = page.metadata.continue;
+  } while (next);
+}

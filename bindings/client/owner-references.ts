@@ -1,0 +1,187 @@
+/**
+ * Owner references: whom an object belongs to. The garbage collector deletes it with its owners, and a controller hears of it by the one
+ * owner that is marked as its controller; there is never more than one. Two references name the same owner when group, kind and name
+ * are equal: the version may differ, and so may the uid, for an owner that was made anew. controller-runtime:
+ * pkg/controller/controllerutil. Nothing here changes the objects it is given; see metadata.ts.
+ */
+import { groupVersion } from '../cache/resource.ts';
+import { CapstanError, invalid, requireObject } from '../errors.ts';
+import { describeObject, metadataOf, type OwnerReference, withMetadata } from './metadata.ts';
+import type { AnyResource } from './types.ts';
+
+/** The object has another controller already, which is `owner`. Code `ALREADY_OWNED`. */
+export class AlreadyOwnedError extends CapstanError {
+  readonly owner: OwnerReference;
+
+  constructor(object: object, owner: OwnerReference) {
+    const what = describeObject(object);
+    super(
+      'ALREADY_OWNED',
+      `${what} is already owned by another controller, ${owner.kind} ${owner.name}: remove that reference first`,
+    );
+    this.owner = owner;
+  }
+
+  override get name(): string {
+    return 'AlreadyOwnedError';
+  }
+}
+
+export interface OwnerReferenceOptions {
+  /**
+   * Whether a foreground deletion of the owner waits for this object. Default: true for a controller, and for another owner not set, which
+   * the server takes for false. Setting it needs the right to update the owner's finalizers where the cluster checks that.
+   */
+  readonly blockOwnerDeletion?: boolean;
+}
+
+/**
+ * The object with `owner` as its controller. An older reference to that owner is replaced, in its place.
+ *
+ * @param ownerResource what `owner` is: objects do not always say
+ * @returns a new object; the same one if it has exactly this reference
+ * @throws AlreadyOwnedError for an object with another controller
+ * @throws CapstanError INVALID_OWNER where the owner is in another namespace, or in one while the object is in none
+ * @throws CapstanError INVALID_ARGUMENT for an owner without name or uid: it has to exist first
+ * @example
+ * const owned = setControllerReference(pod, deploymentOf(pod), Pod);
+ */
+export function setControllerReference<T extends object>(
+  owner: object,
+  object: T,
+  ownerResource: AnyResource,
+  options: OwnerReferenceOptions = {},
+): T {
+  const { blockOwnerDeletion = true } = options;
+  const reference = { ...referenceTo(owner, object, ownerResource), blockOwnerDeletion, controller: true };
+  const existing = ownersOf(object).find(({ controller }) => controller === true);
+  if (existing !== undefined && !sameOwner(existing, reference)) throw new AlreadyOwnedError(object, existing);
+  return upsert(object, reference);
+}
+
+/**
+ * The object with `owner` among its owners, but not as its controller. An older reference to that owner is replaced, in its place, also
+ * one as controller.
+ *
+ * @returns a new object; the same one if it has exactly this reference
+ * @throws CapstanError INVALID_OWNER, INVALID_ARGUMENT as {@link setControllerReference}
+ * @example
+ * const held = setOwnerReference(pod, deploymentOf(pod), Pod, { blockOwnerDeletion: true });
+ */
+export function setOwnerReference<T extends object>(
+  owner: object,
+  object: T,
+  ownerResource: AnyResource,
+  options: OwnerReferenceOptions = {},
+): T {
+  const { blockOwnerDeletion } = options;
+  const reference = referenceTo(owner, object, ownerResource);
+  return upsert(object, blockOwnerDeletion === undefined ? reference : { ...reference, blockOwnerDeletion });
+}
+
+/**
+ * The object without its reference to `owner`, whether as controller or not.
+ *
+ * @throws CapstanError NOT_OWNED if there is none
+ */
+export function removeOwnerReference<T extends object>(owner: object, object: T, ownerResource: AnyResource): T {
+  const owners = ownersOf(object);
+  const at = indexOf(owners, owner, ownerResource);
+  if (at < 0) throw notOwned(object, `has no owner reference to ${ownerResource.kind} ${metadataOf(owner).name}`);
+  return without(object, owners, at);
+}
+
+/**
+ * The object without its reference to `owner`, which has to be its controller.
+ *
+ * @throws CapstanError NOT_OWNED if it is not
+ */
+export function removeControllerReference<T extends object>(owner: object, object: T, ownerResource: AnyResource): T {
+  const owners = ownersOf(object);
+  if (!hasControllerReference(object)) throw notOwned(object, 'has no controller');
+  const what = `${ownerResource.kind} ${metadataOf(owner, 'owner').name}`;
+  const at = indexOf(owners, owner, ownerResource);
+  if (at < 0) throw notOwned(object, `has no owner reference to ${what}`);
+  if (owners[at]?.controller !== true) throw notOwned(object, `has ${what} as an owner, but not as its controller`);
+  return without(object, owners, at);
+}
+
+/** Whether an object has a controller, whichever. */
+export function hasControllerReference(object: object): boolean {
+  return getControllerOf(object) !== undefined;
+}
+
+/** The reference to the object's controller. apimachinery: metav1.GetControllerOf. */
+export function getControllerOf(object: object): Readonly<OwnerReference> | undefined {
+  return ownersOf(object).find(({ controller }) => controller === true);
+}
+
+/** Whether `owner` is among the object's owners, as controller or not. */
+export function hasOwnerReference(owner: object, object: object, ownerResource: AnyResource): boolean {
+  return indexOf(ownersOf(object), owner, ownerResource) >= 0;
+}
+
+function ownersOf(object: object): readonly OwnerReference[] {
+  return metadataOf(object).ownerReferences ?? [];
+}
+
+function referenceTo(owner: object, object: object, ownerResource: AnyResource): OwnerReference {
+  requireObject('ownerResource', ownerResource);
+  const { name, uid, namespace = '' } = metadataOf(owner, 'owner');
+  if (typeof name !== 'string' || name === '') throw invalid('owner.metadata.name', 'the name of the owner', name);
+  if (typeof uid !== 'string' || uid === '')
+    throw invalid('owner.metadata.uid', 'the uid that the server gave the owner when it was created', uid);
+  checkNamespaces(namespace, object, ownerResource);
+  return { apiVersion: groupVersion(ownerResource), kind: ownerResource.kind, name, uid };
+}
+
+/** The garbage collector looks for an owner in the object's namespace and among what is cluster-scoped, and takes one that is elsewhere for gone. */
+function checkNamespaces(ownerNamespace: string, object: object, ownerResource: AnyResource): void {
+  if (ownerNamespace === '') return;
+  const { namespace = '' } = metadataOf(object);
+  if (namespace === ownerNamespace) return;
+  const why =
+    namespace === ''
+      ? 'a cluster-scoped object cannot have an owner in a namespace'
+      : 'an owner has to be in the namespace of what it owns, or cluster-scoped';
+  throw new CapstanError(
+    'INVALID_OWNER',
+    `${describeObject(object)} cannot be owned by a ${ownerResource.kind} in namespace ${ownerNamespace}: ${why}`,
+  );
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}
+
+function sameOwner(a: OwnerReference, b: Omit<OwnerReference, 'uid'>): boolean {
+  return groupOf(a.apiVersion) === groupOf(b.apiVersion) && a.kind === b.kind && a.name === b.name;
+}
+
+function indexOf(owners: readonly OwnerReference[], owner: object, ownerResource: AnyResource): number {
+  requireObject('ownerResource', ownerResource);
+  const { name } = metadataOf(owner, 'owner');
+  if (typeof name !== 'string') throw invalid('owner.metadata.name', 'the name of the owner', name);
+  const wanted = { apiVersion: groupVersion(ownerResource), kind: ownerResource.kind, name };
+  return owners.findIndex((each) => sameOwner(each, wanted));
+}
+
+const MEMBERS = ['apiVersion', 'kind', 'name', 'uid', 'controller', 'blockOwnerDeletion'] as const;
+
+function upsert<T extends object>(object: T, reference: OwnerReference): T {
+  const owners = ownersOf(object);
+  const at = owners.findIndex((each) => sameOwner(each, reference));
+  const existing = owners[at];
+  if (existing === undefined) return withMetadata(object, { ownerReferences: [...owners, reference] });
+  if (MEMBERS.every((member) => existing[member] === reference[member])) return object;
+  return withMetadata(object, { ownerReferences: owners.with(at, reference) });
+}
+
+function without<T extends object>(object: T, owners: readonly OwnerReference[], at: number): T {
+  return withMetadata(object, { ownerReferences: owners.toSpliced(at, 1) });
+}
+
+function notOwned(object: object, why: string): CapstanError {
+  return new CapstanError('NOT_OWNED', `${describeObject(object)} ${why}`);
+}

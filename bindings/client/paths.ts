@@ -1,0 +1,95 @@
+/**
+ * Where an object is on a server, and what may be sent there. What this file keeps true: no name, namespace or subresource leaves its
+ * place in the path, and an object is only ever sent to the resource that it says it is of.
+ */
+import { groupVersionPath } from '../cache/discovery.ts';
+import type { KubeObject } from '../cache/keys.ts';
+import { groupVersion, type Resource } from '../cache/resource.ts';
+import { CapstanError, invalid, requireObject, show } from '../errors.ts';
+import type { AnyResource, ObjectKey } from './types.ts';
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireResource(resource: AnyResource): void {
+  if (typeof resource?.plural !== 'string' || typeof resource.namespaced !== 'boolean')
+    throw invalid('resource', 'what defineResource returns', resource);
+}
+
+/** The path of a collection; none or "" is all namespaces. Throws CapstanError INVALID_ARGUMENT. */
+export function collectionPath(resource: AnyResource, namespace = ''): string {
+  requireResource(resource);
+  const scope = namespace === '' || !resource.namespaced ? '' : `/namespaces/${segment('namespace', namespace)}`;
+  return `${groupVersionPath(resource)}${scope}/${resource.plural}`;
+}
+
+/**
+ * The path of an object. The namespace of a key counts where the resource has namespaces, so that a reconcile request serves for both.
+ * Throws CapstanError INVALID_ARGUMENT.
+ */
+export function objectPath(resource: AnyResource, key: ObjectKey, subresource = ''): string {
+  requireResource(resource);
+  requireObject('key', key);
+  const name = segment('key.name', key.name);
+  const collection = collectionPath(resource, requireNamespace(resource, key.namespace));
+  return subresource === '' ? `${collection}/${name}` : `${collection}/${name}/${segment('subresource', subresource)}`;
+}
+
+/** "" for a resource without namespaces. Throws CapstanError INVALID_ARGUMENT. */
+export function requireNamespace(resource: AnyResource, namespace: unknown): string {
+  if (!resource.namespaced) return '';
+  if (typeof namespace !== 'string' || namespace === '')
+    throw invalid('namespace', `a namespace, as ${resource.plural} are namespaced`, namespace);
+  return namespace;
+}
+
+/** apimachinery: api/validation/path IsValidPathSegmentName; what else a name must be is the server's to say. */
+function segment(what: string, text: unknown): string {
+  if (typeof text !== 'string' || text === '' || text === '.' || text === '..' || /[/%]/.test(text))
+    throw invalid(what, 'a name without "/" and "%"', text);
+  return encodeURIComponent(text);
+}
+
+/** The key of an object: its namespace where the resource has any, and its name. Throws CapstanError INVALID_ARGUMENT. */
+export function keyOf(resource: AnyResource, object: object): { namespace: string; name: string } {
+  requireResource(resource);
+  const { name, namespace } = metadataOf(object);
+  if (typeof name !== 'string' || name === '') throw invalid('object.metadata.name', 'a name', name);
+  return { name, namespace: requireNamespace(resource, namespace) };
+}
+
+export function metadataOf(object: object): NonNullable<KubeObject['metadata']> {
+  requireObject('object', object);
+  const { metadata } = object as KubeObject;
+  requireObject('object.metadata', metadata);
+  return metadata as NonNullable<KubeObject['metadata']>;
+}
+
+/**
+ * The text that is sent for an object: with apiVersion and kind, which a program may leave out. Throws CapstanError INVALID_ARGUMENT for an
+ * object of another kind, and for what is no JSON.
+ */
+export function bodyOf<T extends object>(resource: Resource<T, string>, object: T | Partial<T>): string {
+  requireResource(resource);
+  requireObject('object', object);
+  const { apiVersion = groupVersion(resource), kind = resource.kind } = object as KubeObject;
+  if (apiVersion !== groupVersion(resource) || kind !== resource.kind) {
+    const expected = `${groupVersion(resource)} ${resource.kind}`;
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"object" expected a ${expected}, got a ${show(apiVersion)} ${show(kind)}: pass the resource that the object is of`,
+    );
+  }
+  return toJson('object', { apiVersion, kind, ...object });
+}
+
+/** Throws CapstanError INVALID_ARGUMENT for what JSON cannot say, such as a cycle or a BigInt. */
+export function toJson(what: string, value: unknown): string {
+  try {
+    const text = JSON.stringify(value);
+    if (text !== undefined) return text;
+  } catch (cause) {
+    throw new CapstanError('INVALID_ARGUMENT', `"${what}" expected a value that JSON can say: ${String(cause)}`, {
+      cause,
+    });
+  }
+  throw invalid(what, 'a value that JSON can say', value);
+}

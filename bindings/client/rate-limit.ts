@@ -1,0 +1,113 @@
+/**
+ * A limit on how many requests go out. What it keeps true: requests go in the order in which they came, each takes one token, and one
+ * whose signal fires while it waits takes none. client-go: util/flowcontrol/throttle.go, rest/request.go tryThrottle.
+ */
+import type { Transport } from '../cache/transport.ts';
+import { abortable, sleep } from '../cache/wait.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import { BucketRateLimiter } from '../workqueue/index.ts';
+
+/** client-go: rest/config.go DefaultQPS and DefaultBurst. */
+const QPS = 5;
+const BURST = 10;
+
+export interface RateLimitOptions {
+  /** Requests a second in the long run. Default 5. */
+  readonly qps?: number;
+  /** Requests at once after a pause. Default 10. */
+  readonly burst?: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * A token bucket that several clients and transports may share.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const limiter = new RequestRateLimiter({ qps: 20, burst: 30 });
+ * const client = newClient({ transport, rateLimit: limiter });
+ * const informers = newSharedInformerFactory(rateLimitedTransport(transport, limiter));
+ */
+export class RequestRateLimiter {
+  readonly #bucket: BucketRateLimiter;
+  readonly #clock: Clock;
+  /** Settles when whoever came last has had its turn. */
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(options: RateLimitOptions = {}) {
+    requireObject('rateLimit', options);
+    const { qps = QPS, burst = BURST, clock = systemClock } = options;
+    if (typeof qps !== 'number' || !(qps > 0)) throw invalid('rateLimit.qps', 'a number > 0', qps);
+    requireInteger('rateLimit.burst', burst, 1);
+    this.#bucket = new BucketRateLimiter(qps, burst, { clock });
+    this.#clock = clock;
+  }
+
+  /** How many requests wait. */
+  waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Resolves when a request may go out; rejects with ABORTED when the signal fires before. */
+  async wait(signal: AbortSignal): Promise<void> {
+    this.#waiting++;
+    const before = this.#last;
+    const turn = this.#turn(before, signal);
+    // Whoever gives up must not let the next one overtake those before it.
+    this.#last = Promise.allSettled([before, turn]);
+    try {
+      await turn;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #turn(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    await abortable(before, signal);
+    if (signal.aborted) throw aborted(signal);
+    const delay = this.#bucket.when('');
+    if (delay > 0) await sleep(this.#clock, delay, signal);
+    if (signal.aborted) throw aborted(signal);
+  }
+}
+
+/** The limiter that an option means. */
+export function limiterOf(
+  rateLimit: boolean | RateLimitOptions | RequestRateLimiter | undefined,
+  clock: Clock,
+): RequestRateLimiter | undefined {
+  if (rateLimit === undefined || rateLimit === false) return undefined;
+  if (rateLimit instanceof RequestRateLimiter) return rateLimit;
+  return new RequestRateLimiter(rateLimit === true ? { clock } : { clock, ...rateLimit });
+}
+
+/**
+ * A transport whose requests wait for a token, watches excepted: for the lists of informers, which then share the limit of a client.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const factory = newSharedInformerFactory(rateLimitedTransport(transport, { qps: 5, burst: 10 }));
+ */
+export function rateLimitedTransport(
+  transport: Transport,
+  rateLimit: RateLimitOptions | RequestRateLimiter = {},
+): Transport {
+  requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+  const limiter = rateLimit instanceof RequestRateLimiter ? rateLimit : new RequestRateLimiter(rateLimit);
+  const never = new AbortController().signal;
+  return {
+    async request(request) {
+      if (request.query?.watch !== 'true') await limiter.wait(request.signal ?? never);
+      return transport.request(request);
+    },
+    close: async () => transport.close?.(),
+  };
+}
+
+function aborted(signal: AbortSignal): CapstanError {
+  return new CapstanError('ABORTED', 'the call was aborted while it waited for the rate limit', {
+    cause: signal.reason,
+  });
+}

@@ -1,0 +1,182 @@
+/**
+ * What a client has written to one resource and its cache may not show yet. What this file keeps true: as long as a cache could give an
+ * older state of an object than the client's own last write, the write is in here; as soon as it cannot, it is forgotten; and
+ * however many writes there are, what is kept is bounded.
+ *
+ * A cache has caught up with a write when it holds that version of the object or a newer one, or when it has taken over anything that
+ * is newer: the events of one resource come in the order of their versions, so what is still missing then is gone, or is nothing for this cache.
+ * Versions are compared as decimal numbers; where a server's are not, nothing is remembered.
+ */
+import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
+
+/** The parts of an object that tell one state from another. */
+export interface WrittenObject {
+  readonly metadata?: {
+    readonly name?: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+    readonly deletionTimestamp?: string;
+    readonly deletionGracePeriodSeconds?: number;
+    readonly finalizers?: readonly string[];
+  };
+}
+
+/** A cache, as far as it is asked here. */
+export interface CacheView {
+  object(key: string): WrittenObject | undefined;
+  /** The version of what it has taken over last; "" before anything. */
+  progress(): string;
+}
+
+/** A write that a cache may not show yet. */
+export interface OwnWrite {
+  readonly namespace: string;
+  readonly key: string;
+  /** Of an object that is there, its version; of one that was deleted, one that it had. */
+  readonly version: string | undefined;
+  readonly uid: string | undefined;
+  /** `deleting`: deleted, though finalizers may still hold it. */
+  readonly state: 'there' | 'deleting' | 'gone';
+  /** Whether the object belongs in the cache. */
+  readonly matches: boolean;
+  /** A reader has waited for it in vain: the next one does not wait. */
+  late: boolean;
+  /** Of a deleted object: the cache has had it, so that it is gone for good once it is gone there. */
+  seen: boolean;
+}
+
+/** So many writes to objects of one resource are told apart; beyond, the cache has to come past the newest of the oldest. */
+const MOST = 4096;
+
+export class OwnWrites {
+  /** The newest of each object, in the order in which they were written. */
+  readonly #byKey = new Map<string, OwnWrite>();
+  /** The write, of no certain object, that stands for those that are too many to be kept. */
+  #floor: OwnWrite | undefined;
+  #sweepAt = 64;
+  readonly #most: number;
+
+  constructor(most = MOST) {
+    this.#most = most;
+  }
+
+  /** Nothing is waited for: what a read from the cache asks first. */
+  isEmpty(): boolean {
+    return this.#byKey.size === 0 && this.#floor === undefined;
+  }
+
+  size(): number {
+    return this.#byKey.size + (this.#floor === undefined ? 0 : 1);
+  }
+
+  /**
+   * @param cache undefined: there is none for the resource yet
+   * @param matches whether the object belongs in the cache
+   */
+  add(write: Omit<OwnWrite, 'late' | 'seen'>, cache: CacheView | undefined): void {
+    const { key, state } = write;
+    const before = this.#byKey.get(key);
+    const version = write.version ?? (state === 'there' ? undefined : before?.version);
+    if (!isComparableResourceVersion(version) && (version !== undefined || write.uid === undefined)) return;
+    // Two writes at once may be answered in either order, and the newer one counts.
+    if (before !== undefined && isOlder(version, before.version)) return;
+    this.#byKey.delete(key);
+    const entry: OwnWrite = { ...write, version, late: false, seen: false };
+    if (cache !== undefined && stateIn(cache, entry) === 'caught up') return;
+    this.#byKey.set(key, entry);
+    if (cache === undefined) this.#bound();
+    else if (this.#byKey.size >= this.#sweepAt) this.#sweep(cache);
+  }
+
+  /** What a read of one object has to wait for; what has been caught up with is forgotten. */
+  missing(cache: CacheView, key: string): OwnWrite[] {
+    const entry = this.#byKey.get(key);
+    return this.#misses(cache, [this.#floor, entry]);
+  }
+
+  /** What a read of a namespace has to wait for; "" is all of them. */
+  missingIn(cache: CacheView, namespace: string): OwnWrite[] {
+    const entries = [...this.#byKey.values()].filter((entry) => namespace === '' || entry.namespace === namespace);
+    return this.#misses(cache, [this.#floor, ...entries]);
+  }
+
+  /**
+   * What the server itself says of an object that was waited for in vain. If it does not have what was written either (it was restored
+   * from a backup, or others have deleted the object), there is nothing to wait for.
+   */
+  learn(writes: readonly OwnWrite[], object: WrittenObject | undefined): void {
+    const { uid, resourceVersion } = object?.metadata ?? {};
+    for (const write of writes) {
+      if (write.key === '') continue;
+      const there = write.state === 'there' ? !isOlder(resourceVersion, write.version) : uid !== write.uid;
+      if (!there) this.forget(write);
+    }
+  }
+
+  /** Which of these are still waited for. */
+  stillMissing(cache: CacheView, writes: readonly OwnWrite[]): OwnWrite[] {
+    return this.#misses(cache, writes);
+  }
+
+  forget(write: OwnWrite): void {
+    if (this.#floor === write) this.#floor = undefined;
+    else if (this.#byKey.get(write.key) === write) this.#byKey.delete(write.key);
+  }
+
+  #misses(cache: CacheView, writes: readonly (OwnWrite | undefined)[]): OwnWrite[] {
+    const missing: OwnWrite[] = [];
+    for (const write of writes) {
+      if (write === undefined) continue;
+      const state = stateIn(cache, write);
+      if (state === 'caught up') this.forget(write);
+      else if (state === 'stale') missing.push(write);
+    }
+    return missing;
+  }
+
+  /** Nobody may ever read what was written, so that it is looked through when it has doubled. */
+  #sweep(cache: CacheView): void {
+    this.#misses(cache, [...this.#byKey.values()]);
+    this.#bound();
+    this.#sweepAt = Math.max(64, this.#byKey.size * 2);
+  }
+
+  #bound(): void {
+    for (const [key, write] of this.#byKey) {
+      if (this.#byKey.size <= this.#most) return;
+      this.#byKey.delete(key);
+      if (write.version === undefined || !isOlder(this.#floor?.version, write.version)) continue;
+      this.#floor = { ...write, key: '', uid: undefined, state: 'there', matches: true };
+    }
+  }
+}
+
+/** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. */
+function stateIn(cache: CacheView, write: OwnWrite): 'caught up' | 'stale' | 'early' {
+  const metadata = write.key === '' ? undefined : cache.object(write.key)?.metadata;
+  const past = !isOlder(cache.progress(), write.version);
+  if (write.state !== 'there') return stateOfDeletion(metadata, write, past);
+  if (past || (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version))) return 'caught up';
+  return metadata === undefined && !write.matches ? 'early' : 'stale';
+}
+
+function stateOfDeletion(metadata: WrittenObject['metadata'], write: OwnWrite, past: boolean) {
+  if (metadata === undefined) return write.seen || (past && write.version !== undefined) ? 'caught up' : 'early';
+  // An object of this name with another uid is what came after, unless it is older than the deleted one was.
+  if (write.uid !== undefined && metadata.uid === write.uid) write.seen = true;
+  else return isOlder(metadata.resourceVersion, write.version) ? 'stale' : 'caught up';
+  return write.state === 'deleting' && metadata.deletionTimestamp !== undefined ? 'caught up' : 'stale';
+}
+
+/** Whether `a` is known to be older than `b`; nothing is older than anything that is known. */
+function isOlder(a: string | undefined, b: string | undefined): boolean {
+  if (!isComparableResourceVersion(b)) return false;
+  return !isComparableResourceVersion(a) || compareResourceVersion(a, b) < 0;
+}
+
+/** Whether a write, a deletion too, left nothing: the object is marked, and nothing holds it any more. */
+export function isGone({ metadata = {} }: WrittenObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata;
+  return deletionTimestamp !== undefined && deletionGracePeriodSeconds <= 0 && finalizers.length === 0;
+}

@@ -1,0 +1,200 @@
+/**
+ * The cache of one resource, as a client reads it. What it keeps true: nothing is read before the cache has synced, and nothing that is
+ * older than what the client itself wrote, unless the reader asked for that.
+ */
+import type { SharedInformerFactory } from '../cache/factory.ts';
+import type { SharedIndexInformer } from '../cache/informer.ts';
+import { pathIndexFunc } from '../cache/json-path.ts';
+import type { Resource } from '../cache/resource.ts';
+import type { Indexer } from '../cache/store.ts';
+import type { Clock } from '../clock.ts';
+import { CapstanError } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { labelMatcher } from '../selectors.ts';
+import { waitForChange } from './change-wait.ts';
+import { type CacheView, isGone, type OwnWrite, OwnWrites, type WrittenObject } from './read-your-writes.ts';
+import type { AnyResource, ObjectKey } from './types.ts';
+
+export interface ResourceCacheOptions {
+  readonly factory: SharedInformerFactory;
+  readonly clock: Clock;
+  /** Milliseconds. */
+  readonly syncTimeout: number;
+  readonly failOnMissingInformer: boolean;
+  /** Milliseconds. */
+  readonly readYourWritesTimeout: number;
+}
+
+type AnyInformer = SharedIndexInformer<never, string>;
+
+export class ResourceCache {
+  readonly writes = new OwnWrites();
+  readonly #options: ResourceCacheOptions;
+  readonly #describe: string;
+  #informer: AnyInformer | undefined;
+  #view: CacheView | undefined;
+  #belongs: (object: WrittenObject) => boolean = () => true;
+  #selection = { namespace: '', labelSelector: '', fieldSelector: '' };
+
+  constructor(resource: AnyResource, options: ResourceCacheOptions) {
+    const { plural, group } = resource;
+    this.#options = options;
+    this.#describe = group === '' ? plural : `${plural}.${group}`;
+  }
+
+  /** The indexer where nothing has to be waited for, not even what was written; else undefined. */
+  ready(): Indexer<never, string> | undefined {
+    const informer = this.#informer;
+    return informer?.hasSynced() && !informer.isStopped() && this.writes.isEmpty() ? informer.getIndexer() : undefined;
+  }
+
+  /** Whether the cache has the objects of a namespace; "" is all that it has. */
+  holds(namespace: string): boolean {
+    return namespace === '' || this.#selection.namespace === '' || namespace === this.#selection.namespace;
+  }
+
+  /** What the cache is restricted to. */
+  selection(): { namespace: string; labelSelector: string; fieldSelector: string } {
+    return this.#selection;
+  }
+
+  /** Whether the selectors of the cache select an object; true where that cannot be told here. */
+  belongs(object: WrittenObject): boolean {
+    return this.#belongs(object);
+  }
+
+  /**
+   * Makes and starts the informer where that has not been done, adds the indices of the resource to it, and waits until it has synced.
+   * Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT, STOPPED or ABORTED.
+   */
+  async open<T extends object>(
+    resource: Resource<T, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<Indexer<T, string>> {
+    const { factory, clock, syncTimeout, failOnMissingInformer } = this.#options;
+    if (failOnMissingInformer && !factory.has(resource)) {
+      throw new CapstanError(
+        'NOT_CACHED',
+        `there is no informer for ${this.#describe}, and readerFailOnMissingInformer is set: ask the factory for one, or read live`,
+      );
+    }
+    const informer = factory.informerFor(resource);
+    this.#use(informer as unknown as AnyInformer);
+    // By itself, as others of the factory may not be meant to start yet. Who shuts the factory down ends it too.
+    if (!informer.hasStarted()) informer.run().catch((error) => handleError(error, `informer of ${this.#describe}`));
+    const deadline = clock.now() + syncTimeout;
+    for (;;) {
+      if (informer.isStopped())
+        throw new CapstanError('STOPPED', `the informer of ${this.#describe} has been stopped: read live, or earlier`);
+      if (informer.hasSynced()) break;
+      const left = deadline - clock.now();
+      if (left <= 0) {
+        throw new CapstanError(
+          'CACHE_SYNC_TIMEOUT',
+          `the cache of ${this.#describe} has not synced within ${syncTimeout} ms: see the cause, and the informer's status()`,
+          { cause: informer.status().lastFailure?.error },
+        );
+      }
+      await waitForChange(informer, clock, left, signal);
+    }
+    return informer.getIndexer() as unknown as Indexer<T, string>;
+  }
+
+  /**
+   * Waits until the cache has what this client has written, to the object or in the namespace, so far. Resolves with what it still
+   * does not have when the time is over; rejects with ABORTED.
+   */
+  async catchUp(where: { key: string } | { namespace: string }, signal: AbortSignal | undefined): Promise<OwnWrite[]> {
+    const informer = this.#informer;
+    const view = this.#view;
+    if (informer === undefined || view === undefined || this.writes.isEmpty()) return [];
+    let missing = 'key' in where ? this.writes.missing(view, where.key) : this.writes.missingIn(view, where.namespace);
+    const { clock, readYourWritesTimeout } = this.#options;
+    const deadline = clock.now() + readYourWritesTimeout;
+    while (missing.length > 0 && !informer.isStopped() && !missing.some((write) => write.late)) {
+      const left = deadline - clock.now();
+      if (left <= 0) {
+        for (const write of missing) write.late = true;
+        break;
+      }
+      await waitForChange(informer, clock, left, signal);
+      missing = this.writes.stillMissing(view, missing);
+    }
+    return missing;
+  }
+
+  /** The version up to which the cache shows everything. */
+  progress(): string {
+    return this.#view?.progress() ?? '';
+  }
+
+  /**
+   * @param object as it is now
+   * @param whole false: it has the version of the object, and nothing else by which it could be judged
+   */
+  wrote(object: WrittenObject, whole = true): void {
+    const { name, namespace = '', uid, resourceVersion } = object.metadata ?? {};
+    if (name === undefined || resourceVersion === undefined) return;
+    const state = whole && isGone(object) ? 'gone' : 'there';
+    const matches = !whole || this.#belongs(object);
+    this.#add({ namespace, name }, { uid, version: resourceVersion, state, matches });
+  }
+
+  /** @param object the answer to its deletion: marked if something holds it, else its last state */
+  wroteDeletion(object: WrittenObject): void {
+    const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata ?? {};
+    if (name === undefined) return;
+    if (deletionTimestamp !== undefined && !isGone(object)) this.wrote(object);
+    else this.deleted({ namespace, name }, 'gone', uid, resourceVersion);
+  }
+
+  /** @param uid of the object that was deleted, where the server said it */
+  deleted(key: ObjectKey, state: 'gone' | 'deleting', uid: string | undefined, version?: string): void {
+    const cached = this.#view?.object(cacheKey(key))?.metadata;
+    const known = uid ?? cached?.uid;
+    const had = version ?? (cached?.uid === known ? cached?.resourceVersion : undefined);
+    this.#add(key, { uid: known, version: had, state, matches: true });
+  }
+
+  #add(key: ObjectKey, write: Pick<OwnWrite, 'uid' | 'version' | 'state' | 'matches'>): void {
+    const { namespace = '' } = key;
+    if (!this.holds(namespace)) return;
+    const synced = this.#informer?.hasSynced() && !this.#informer.isStopped();
+    this.writes.add({ namespace, key: cacheKey(key), ...write }, synced ? this.#view : undefined);
+  }
+
+  #use(informer: AnyInformer): void {
+    if (informer === this.#informer) return;
+    this.#informer = informer;
+    const indexer = informer.getIndexer() as unknown as Indexer<WrittenObject, string>;
+    this.#view = {
+      object: (key) => indexer.getByKey(key),
+      progress: () => indexer.lastStoreSyncResourceVersion(),
+    };
+    const { namespace, labelSelector, fieldSelector } = informer.selection();
+    this.#selection = { namespace, labelSelector, fieldSelector };
+    this.#belongs = matcherOf(labelSelector, fieldSelector);
+  }
+}
+
+/** client-go: tools/cache/store.go MetaNamespaceKeyFunc. */
+export function cacheKey({ namespace, name }: ObjectKey): string {
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+}
+
+/** `path=value` or `path!=value`; the fields by which servers select are paths into the object. */
+const TERM = /^([A-Za-z0-9_.-]+?)(!?)==?([^\\]*)$/;
+
+/** Whether an object is one that the server would select. In doubt it is: then the cache is waited for. */
+function matcherOf(labelSelector: string, fieldSelector: string): (object: WrittenObject) => boolean {
+  const byLabels = labelSelector === '' ? undefined : labelMatcher(labelSelector);
+  const terms = fieldSelector.split(',').flatMap((term) => {
+    const [, path = '', not, value] = TERM.exec(term.trim()) ?? [];
+    return path === '' ? [] : [{ valuesOf: pathIndexFunc(path), not: not === '!', value }];
+  });
+  return (object) => {
+    const labels = (object.metadata as { labels?: Record<string, unknown> } | undefined)?.labels ?? {};
+    if (byLabels !== undefined && !byLabels(labels)) return false;
+    return terms.every(({ valuesOf, not, value }) => ((valuesOf(object)[0] ?? '') === value) !== not);
+  };
+}

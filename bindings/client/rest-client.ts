@@ -1,0 +1,107 @@
+/**
+ * Requests with one JSON answer: what every call of a client comes down to. What it keeps true: an answer is either the JSON that was
+ * asked for or an error; a request is repeated only where rest.ts says that this is safe; each sending waits for its token.
+ */
+import { type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
+import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
+import type { Transport, TransportRequest } from '../cache/transport.ts';
+import type { Clock } from '../clock.ts';
+import { CapstanError, show } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import type { RequestRateLimiter } from './rate-limit.ts';
+import { type Warning, warningsIn } from './warnings.ts';
+
+/** kube-apiserver answers within 60 s (--request-timeout), if only with 504; beyond that the connection is dead. */
+const IDLE_MS = 90_000;
+
+export interface RestClientOptions {
+  readonly clock: Clock;
+  readonly limiter?: RequestRateLimiter | undefined;
+  readonly onWarning: (warning: Warning) => void;
+}
+
+export interface JsonRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Members that are undefined are not sent. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: string;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class RestClient {
+  readonly #transport: Transport;
+  readonly #options: RestClientOptions;
+
+  constructor(transport: Transport, options: RestClientOptions) {
+    this.#transport = transport;
+    this.#options = options;
+  }
+
+  /** The object in the answer. Rejects with StatusError, TransportError, or CapstanError ABORTED and DECODE. */
+  async send(asked: JsonRequest): Promise<object> {
+    const { clock, limiter, onWarning } = this.#options;
+    const { method, path, signal = new AbortController().signal } = asked;
+    if (signal.aborted)
+      throw new CapstanError('ABORTED', `${method} ${path}: the call was aborted`, { cause: signal.reason });
+    const options: RepeatOptions = { clock, signal, idleMs: IDLE_MS };
+    if (limiter !== undefined) options.turn = () => limiter.wait(signal);
+    const exchange = await sendWithRepeats(this.#transport, requestOf(asked), options);
+    try {
+      for (const text of warningsIn(exchange.header('warning'))) tell(onWarning, { text, method, path });
+      if (exchange.status < 200 || exchange.status > 299)
+        throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `${method} ${path}`);
+      const body = parse(await exchange.text(), `${method} ${path}`);
+      if (isFailure(body)) throw new StatusError(exchange.status, body, `${method} ${path}`);
+      return body;
+    } finally {
+      exchange.close();
+    }
+  }
+}
+
+function requestOf({
+  method,
+  path,
+  query = {},
+  body,
+  contentType = 'application/json',
+}: JsonRequest): TransportRequest {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  // Identity: not every transport unpacks what it gets.
+  const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': 'identity' };
+  if (body !== undefined) headers['content-type'] = contentType;
+  return {
+    method,
+    path,
+    headers,
+    ...(given.length === 0 ? {} : { query: Object.fromEntries(given) }),
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+function parse(text: string, what: string): object {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw new CapstanError('DECODE', `${what}: expected JSON, got ${show(text)}`, { cause });
+  }
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+  throw new CapstanError('DECODE', `${what}: expected a JSON object, got ${show(body)}`);
+}
+
+/** A Status of failure under a code of success, which client-go takes as what it says. */
+function isFailure(body: object): boolean {
+  const { kind, status } = body as { kind?: unknown; status?: unknown };
+  return kind === 'Status' && typeof status === 'string' && status !== 'Success';
+}
+
+function tell(onWarning: (warning: Warning) => void, warning: Warning): void {
+  try {
+    onWarning(warning);
+  } catch (error) {
+    handleError(error, 'warning handler');
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * What requests to the API server cost, in Prometheus' text format, with the names and buckets that Kubernetes gives them. client-go:
+ * tools/metrics, rest/request.go; controller-runtime: pkg/metrics/client_go_adapter.go.
+ *
+ * The transport below is asked for nothing else and later than it would be without: a watch passes through untouched.
+ */
+import type { Transport, TransportRequest, TransportResponse } from '../cache/index.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { requireFunction } from '../errors.ts';
+import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
+
+/** In seconds. component-base: metrics/prometheus/restclient. */
+const BUCKETS: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+/**
+ * Counts requests by code, method and host, and measures by method and host how long they took.
+ *
+ * @example
+ * const metrics = new RestClientMetrics();
+ * const measured = instrumentTransport(transport, metrics);
+ * await measured.request({ method: 'GET', path: '/version' });
+ * console.log(metrics.text()); // rest_client_requests_total{code="200",host="10.0.0.1:6443",method="GET"} 1 …
+ */
+export class RestClientMetrics {
+  /** By labels, as they are written. */
+  readonly #requests = new Map<string, number>();
+  readonly #seconds = new Map<string, Counts>();
+
+  /** @param code the status, or `<error>` where there was no answer */
+  counted(code: string, method: string, host: string): void {
+    const labels = `code="${escapeLabel(code)}",host="${escapeLabel(host)}",method="${escapeLabel(method)}"`;
+    this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1);
+  }
+
+  took(seconds: number, verb: string, host: string): void {
+    const labels = `host="${escapeLabel(host)}",verb="${escapeLabel(verb)}"`;
+    let counts = this.#seconds.get(labels);
+    if (counts === undefined) {
+      counts = emptyCounts(BUCKETS);
+      this.#seconds.set(labels, counts);
+    }
+    observeIn(BUCKETS, counts, seconds);
+  }
+
+  /** In the text format (version 0.0.4). */
+  text(): string {
+    const lines: string[] = [];
+    if (this.#requests.size > 0) {
+      const name = 'rest_client_requests_total';
+      lines.push(
+        `# HELP ${name} Number of HTTP requests, partitioned by status code, method, and host.`,
+        `# TYPE ${name} counter`,
+      );
+      for (const [labels, count] of sorted(this.#requests)) lines.push(`${name}{${labels}} ${count}`);
+    }
+    if (this.#seconds.size > 0) {
+      const name = 'rest_client_request_duration_seconds';
+      lines.push(
+        `# HELP ${name} Request latency in seconds. Broken down by verb and host.`,
+        `# TYPE ${name} histogram`,
+      );
+      for (const [labels, counts] of sorted(this.#seconds)) lines.push(...histogram(name, labels, counts));
+    }
+    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+  }
+}
+
+/**
+ * A transport that tells the metrics of each request. The time of one is until its answer has been read, and each try counts, where
+ * client-go adds the tries of a call up. Watches are counted, and not timed: they last as long as they are wanted.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function instrumentTransport(
+  transport: Transport,
+  metrics: RestClientMetrics,
+  options: { host?: string; clock?: Clock } = {},
+): Transport {
+  requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+  const { clock = systemClock } = options;
+  const hostOf = (): string => options.host ?? transport.host?.() ?? 'none';
+  return {
+    async request(request: TransportRequest): Promise<TransportResponse> {
+      const { method } = request;
+      const timed = !isWatch(request);
+      const start = clock.now();
+      const end = (): void => {
+        if (timed) metrics.took((clock.now() - start) / 1000, method, hostOf());
+      };
+      let response: TransportResponse;
+      try {
+        response = await transport.request(request);
+      } catch (error) {
+        metrics.counted('<error>', method, hostOf());
+        end();
+        throw error;
+      }
+      metrics.counted(String(response.status), method, hostOf());
+      if (!timed) return response;
+      const { status, headers, body } = response;
+      return { status, headers, body: { [Symbol.asyncIterator]: () => measured(body[Symbol.asyncIterator](), end) } };
+    },
+    host: hostOf,
+    ...(transport.close === undefined ? {} : { close: () => transport.close?.() ?? Promise.resolve() }),
+  };
+}
+
+function isWatch({ query }: TransportRequest): boolean {
+  return query?.watch === 'true' || query?.watch === '1';
+}
+
+/** Calls `end` once: at the end of the body, at its failure, or when its reader leaves. */
+function measured(inner: AsyncIterator<Uint8Array>, end: () => void): AsyncIterator<Uint8Array> {
+  let ended = false;
+  const finish = (): void => {
+    if (!ended) end();
+    ended = true;
+  };
+  return {
+    async next() {
+      try {
+        const result = await inner.next();
+        if (result.done) finish();
+        return result;
+      } catch (error) {
+        finish();
+        throw error;
+      }
+    },
+    async return() {
+      finish();
+      return (await inner.return?.()) ?? { done: true, value: undefined };
+    },
+  };
+}
+
+function sorted<V>(by: ReadonlyMap<string, V>): [string, V][] {
+  return [...by].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function histogram(name: string, labels: string, { sum, counts }: Counts): string[] {
+  let below = 0;
+  const lines = BUCKETS.map((bound, i) => {
+    below += counts[i] as number;
+    return `${name}_bucket{${labels},le="${showNumber(bound)}"} ${below}`;
+  });
+  below += counts.at(-1) as number;
+  return [
+    ...lines,
+    `${name}_bucket{${labels},le="+Inf"} ${below}`,
+    `${name}_sum{${labels}} ${showNumber(sum)}`,
+    `${name}_count{${labels}} ${below}`,
+  ];
+}

@@ -1,0 +1,102 @@
+/**
+ * Which failure of the server it was. The reason decides, and the HTTP code only where the reason is none of the known, as in
+ * apimachinery: pkg/api/errors. None of these functions throws, whatever it is given.
+ */
+import { hasReason, isNotFound, isTooManyRequests, StatusError } from '../cache/status-error.ts';
+
+export { isInternalError, isNotFound, isResourceExpired, isTooManyRequests } from '../cache/status-error.ts';
+
+/** An object of that name is there already. */
+export function isAlreadyExists(error: unknown): error is StatusError {
+  return error instanceof StatusError && error.reason === 'AlreadyExists';
+}
+
+/** The object has changed since it was read, or another owns the fields that were applied. */
+export function isConflict(error: unknown): error is StatusError {
+  return hasReason(error, 'Conflict', 409);
+}
+
+/** The object is not valid: `error.body.details.causes` says where. */
+export function isInvalid(error: unknown): error is StatusError {
+  return hasReason(error, 'Invalid', 422);
+}
+
+export function isBadRequest(error: unknown): error is StatusError {
+  return hasReason(error, 'BadRequest', 400);
+}
+
+/** The server does not know who asks. */
+export function isUnauthorized(error: unknown): error is StatusError {
+  return hasReason(error, 'Unauthorized', 401);
+}
+
+/** Whoever asks may not. */
+export function isForbidden(error: unknown): error is StatusError {
+  return hasReason(error, 'Forbidden', 403);
+}
+
+export function isMethodNotSupported(error: unknown): error is StatusError {
+  return hasReason(error, 'MethodNotAllowed', 405);
+}
+
+export function isNotAcceptable(error: unknown): error is StatusError {
+  return hasReason(error, 'NotAcceptable', 406);
+}
+
+/** What was asked for is no longer there, and will not be again. */
+export function isGone(error: unknown): error is StatusError {
+  return hasReason(error, 'Gone', 410);
+}
+
+export function isRequestEntityTooLarge(error: unknown): error is StatusError {
+  return error instanceof StatusError && (error.reason === 'RequestEntityTooLarge' || error.status === 413);
+}
+
+export function isUnsupportedMediaType(error: unknown): error is StatusError {
+  return hasReason(error, 'UnsupportedMediaType', 415);
+}
+
+export function isServiceUnavailable(error: unknown): error is StatusError {
+  return hasReason(error, 'ServiceUnavailable', 503);
+}
+
+/** The server took too long: whether it has done what was asked is not known. */
+export function isTimeout(error: unknown): error is StatusError {
+  return hasReason(error, 'Timeout', 504);
+}
+
+/** The server cannot answer now, and asks to try again. No code of its own tells this, so the reason alone counts. */
+export function isServerTimeout(error: unknown): error is StatusError {
+  return error instanceof StatusError && error.reason === 'ServerTimeout';
+}
+
+/** Whether a cause of this type is given: `FieldManagerConflict`, `FieldValueInvalid`, `NamespaceTerminating` and others. */
+export function hasStatusCause(error: unknown, type: string): boolean {
+  const causes = error instanceof StatusError ? error.body.details?.causes : undefined;
+  return Array.isArray(causes) && causes.some((cause) => cause?.reason === type);
+}
+
+/** How long the server asks to wait, in milliseconds; undefined where it does not. apimachinery: SuggestsClientDelay. */
+export function suggestsClientDelay(error: unknown): number | undefined {
+  if (!(error instanceof StatusError)) return undefined;
+  const seconds: unknown = error.body.details?.retryAfterSeconds;
+  if (typeof seconds !== 'number') return undefined;
+  return seconds > 0 || isServerTimeout(error) || isTooManyRequests(error) ? seconds * 1000 : undefined;
+}
+
+/**
+ * undefined for an error that says that the object is not there; any other as it is.
+ *
+ * @example
+ * await client.delete(Pod, key).catch((error: unknown) => {
+ *   if (ignoreNotFound(error) !== undefined) throw error;
+ * });
+ */
+export function ignoreNotFound(error: unknown): unknown {
+  return isNotFound(error) ? undefined : error;
+}
+
+/** As {@link ignoreNotFound}, for an object that is there already. */
+export function ignoreAlreadyExists(error: unknown): unknown {
+  return isAlreadyExists(error) ? undefined : error;
+}

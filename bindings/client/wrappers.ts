@@ -1,0 +1,93 @@
+/**
+ * Clients that do one thing to all that goes through them. controller-runtime: pkg/client/namespaced_client.go, dryrun.go, fieldowner.go,
+ * fieldvalidation.go. They wrap any client, one another's too.
+ */
+import type { KubeObject } from '../cache/keys.ts';
+import { CapstanError, invalid } from '../errors.ts';
+import { requireFieldOptions } from './client.ts';
+import { metadataOf } from './paths.ts';
+import type { AnyResource, Client, ObjectKey, WriteOptions } from './types.ts';
+import { WrappedClient } from './wrapped-client.ts';
+
+/**
+ * A client of one namespace: keys, objects and lists without a namespace get it, and others than it are refused. Resources that have no
+ * namespaces pass through.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const team = newNamespacedClient(client, 'team-a');
+ * await team.get(Pod, { name: 'web-0' });
+ */
+export function newNamespacedClient(client: Client, namespace: string): Client {
+  if (typeof namespace !== 'string' || namespace === '') throw invalid('namespace', 'a namespace', namespace);
+  const own = (resource: AnyResource, given: string | undefined, what: string): string | undefined => {
+    if (!resource.namespaced) return given;
+    if (given === undefined || given === '' || given === namespace) return namespace;
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `${what} is in the namespace ${given}, and this client is for ${namespace}: use another client`,
+    );
+  };
+  const scoped = <O extends { namespace?: string }>(resource: AnyResource, options: O): O =>
+    resource.namespaced ? { ...options, namespace: own(resource, options.namespace, 'what is asked for') } : options;
+  return new WrappedClient(client, {
+    key: (resource: AnyResource, key: ObjectKey) => scoped(resource, key),
+    object: <T extends object>(resource: AnyResource, object: T): T => {
+      const metadata = metadataOf(object);
+      const placed = own(resource, metadata.namespace, `the object ${metadata.name ?? ''}`);
+      if (placed === metadata.namespace) return object;
+      return { ...object, metadata: { ...(object as KubeObject).metadata, namespace: placed } };
+    },
+    list: scoped,
+    deleteAllOf: scoped,
+  });
+}
+
+/**
+ * A client whose writes change nothing: the server does all but store them.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const preview = await newDryRunClient(client).create(ConfigMap, { metadata: { namespace: 'default', name: 'site' } });
+ */
+export function newDryRunClient(client: Client): Client {
+  const dry = <O extends { dryRun?: boolean }>(options: O): O => ({ ...options, dryRun: true });
+  return new WrappedClient(client, { write: dry, apply: dry, delete: dry });
+}
+
+/**
+ * A client whose writes are owned by `fieldOwner`, unless a call says otherwise.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const owned = withFieldOwner(client, 'website-controller');
+ */
+export function withFieldOwner(client: Client, fieldOwner: string): Client {
+  requireFieldOptions(fieldOwner, undefined);
+  if (fieldOwner === undefined) throw invalid('fieldOwner', 'a name', fieldOwner);
+  const owned = <O extends WriteOptions>(options: O): O => ({
+    ...options,
+    fieldOwner: options.fieldOwner ?? fieldOwner,
+  });
+  return new WrappedClient(client, { write: owned, apply: owned });
+}
+
+/**
+ * A client whose writes are validated so, unless a call says otherwise; apply excepted, which is always strict.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const strict = withFieldValidation(client, 'Strict');
+ */
+export function withFieldValidation(
+  client: Client,
+  fieldValidation: NonNullable<WriteOptions['fieldValidation']>,
+): Client {
+  requireFieldOptions(undefined, fieldValidation);
+  if (fieldValidation === undefined) throw invalid('fieldValidation', "'Ignore', 'Warn' or 'Strict'", fieldValidation);
+  const validated = <O extends WriteOptions>(options: O): O => ({
+    ...options,
+    fieldValidation: options.fieldValidation ?? fieldValidation,
+  });
+  return new WrappedClient(client, { write: validated });
+}

@@ -1,0 +1,75 @@
+/**
+ * One call to the API server about a lease, under one deadline, repeats included. A read is repeated as client-go's REST client does; a
+ * write only when the server says so by Retry-After, as a write whose connection was lost may have been carried out.
+ * client-go: rest/request.go (the deadline, and `req.Method != "GET"`).
+ */
+import { Exchange, type ExchangeOptions } from '../cache/exchange.ts';
+import { MAX_REPEATS, retryAfter, sendWithRepeats } from '../cache/rest.ts';
+import { statusErrorFromAnswer } from '../cache/status-error.ts';
+import type { Transport, TransportRequest } from '../cache/transport.ts';
+import { sleep } from '../cache/wait.ts';
+import { CapstanError } from '../errors.ts';
+import { Deadline } from './deadline.ts';
+import type { LockCall } from './lock.ts';
+
+/**
+ * The JSON object of a successful answer. Rejects with StatusError, with TransportError, with CapstanError TIMEOUT when the deadline has
+ * passed, ABORTED when the signal fired, or DECODE for an answer that is no JSON object.
+ */
+export async function requestJson(
+  transport: Transport,
+  request: TransportRequest,
+  { clock, signal, timeout }: LockCall,
+): Promise<object> {
+  const what = `${request.method} ${request.path}`;
+  if (signal.aborted) throw new CapstanError('ABORTED', `${what} was aborted`, { cause: signal.reason });
+  const within = new Deadline(clock, timeout, signal);
+  try {
+    return await answerOf(transport, request, { clock, signal: within.signal }, what);
+  } catch (error) {
+    if (!within.passed()) throw error;
+    throw new CapstanError('TIMEOUT', `${what} took longer than ${timeout} ms; whether it was carried out is unknown`, {
+      cause: error,
+    });
+  } finally {
+    within.end();
+  }
+}
+
+async function answerOf(
+  transport: Transport,
+  request: TransportRequest,
+  options: ExchangeOptions,
+  what: string,
+): Promise<object> {
+  const send = request.method === 'GET' ? sendWithRepeats : sendWrite;
+  const exchange = await send(transport, request, options);
+  try {
+    if (exchange.status < 200 || exchange.status > 299)
+      throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), what);
+    const text = await exchange.text();
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch (error) {
+      throw new CapstanError('DECODE', `${what} expected JSON, got ${JSON.stringify(text.slice(0, 60))}`, {
+        cause: error,
+      });
+    }
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+    throw new CapstanError('DECODE', `${what} expected a JSON object, got ${text.slice(0, 60)}`);
+  } finally {
+    exchange.close();
+  }
+}
+
+async function sendWrite(transport: Transport, request: TransportRequest, options: ExchangeOptions): Promise<Exchange> {
+  for (let repeats = 0; ; repeats++) {
+    const exchange = await Exchange.open(transport, request, options);
+    const delay = retryAfter(exchange);
+    if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
+    await exchange.explanation();
+    await sleep(options.clock, delay, options.signal);
+    if (options.signal.aborted) throw new CapstanError('ABORTED', 'the call was aborted');
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The metrics of leader election, with the names and labels that Kubernetes gives them. client-go: tools/leaderelection/metrics.go,
+ * component-base/metrics/prometheus/clientgo/leaderelection.
+ */
+import { escapeLabel } from '../exposition.ts';
+
+/** What an elector tells of itself, by its name. Must not throw. client-go: LeaderMetric. */
+export interface LeaderMetric {
+  /** It began to lead. */
+  on(name: string): void;
+  /** It does not lead; also told once at the beginning. */
+  off(name: string): void;
+  /** It had to read the lease in order to renew it. */
+  slowpathExercised(name: string): void;
+}
+
+/**
+ * Collects the metrics of any number of electors.
+ *
+ * @example
+ * const metrics = new LeaderElectionMetrics();
+ * metrics.on('website-controller');
+ * console.log(metrics.text()); // … leader_election_master_status{name="website-controller"} 1
+ */
+export class LeaderElectionMetrics implements LeaderMetric {
+  readonly #status = new Map<string, 0 | 1>();
+  readonly #slowpath = new Map<string, number>();
+
+  on(name: string): void {
+    this.#status.set(name, 1);
+  }
+
+  off(name: string): void {
+    this.#status.set(name, 0);
+  }
+
+  slowpathExercised(name: string): void {
+    this.#slowpath.set(name, (this.#slowpath.get(name) ?? 0) + 1);
+  }
+
+  /** In Prometheus' text format (version 0.0.4). */
+  text(): string {
+    const lines = [
+      ...family(
+        'leader_election_master_status',
+        'gauge',
+        'Whether this process leads: 1 if so, 0 if not.',
+        this.#status,
+      ),
+      ...family(
+        'leader_election_slowpath_total',
+        'counter',
+        'Number of renewals that had to read the lease first.',
+        this.#slowpath,
+      ),
+    ];
+    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+  }
+}
+
+function family(name: string, type: string, help: string, values: ReadonlyMap<string, number>): string[] {
+  if (values.size === 0) return [];
+  const series = [...values]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([label, value]) => `${name}{name="${escapeLabel(label)}"} ${value}`);
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series];
+}

@@ -1,0 +1,66 @@
+/**
+ * One term of a leader: the signal that its work runs under, and that work. The signal fires once: when the caller's does, when the
+ * elector ends the term, or, where that is asked for, at the moment from which on the own lease must not be relied upon.
+ */
+import { sleep } from '../cache/wait.ts';
+import type { Clock } from '../clock.ts';
+import { CapstanError } from '../errors.ts';
+import type { OwnLease } from './own-lease.ts';
+
+export class Term {
+  readonly #clock: Clock;
+  readonly #own: OwnLease;
+  readonly #parent: AbortSignal;
+  readonly #abort = new AbortController();
+  readonly #onParent = (): void => this.#abort.abort(this.#parent.reason);
+  #lapse: unknown;
+  #working = false;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(clock: Clock, own: OwnLease, { signal, endsWithLease }: { signal: AbortSignal; endsWithLease: boolean }) {
+    this.#clock = clock;
+    this.#own = own;
+    this.#parent = signal;
+    if (signal.aborted) this.#onParent();
+    else signal.addEventListener('abort', this.#onParent, { once: true });
+    if (endsWithLease) this.#awaitLapse();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Begins the guarded work, which never rejects. */
+  guard(work: () => Promise<void>): void {
+    this.#working = true;
+    this.#work = work().then(() => {
+      this.#working = false;
+    });
+  }
+
+  /** Resolves when the guarded work has ended, with true, or after `ms`, with whether it has. */
+  async workEnded(ms: number): Promise<boolean> {
+    const ended = new AbortController();
+    if (!this.#working) return true;
+    void this.#work.then(() => ended.abort());
+    await sleep(this.#clock, ms, ended.signal);
+    return !this.#working;
+  }
+
+  end(): void {
+    this.#parent.removeEventListener('abort', this.#onParent);
+    this.#clock.clearTimer(this.#lapse);
+    this.#abort.abort(new CapstanError('ABORTED', 'this process no longer leads'));
+  }
+
+  /** One timer, set anew when it fires: each renewal moves the moment. */
+  #awaitLapse(): void {
+    if (this.signal.aborted) return;
+    const now = this.#clock.now();
+    if (!this.#own.holds(now)) {
+      this.end();
+      return;
+    }
+    this.#lapse = this.#clock.setTimer(() => this.#awaitLapse(), this.#own.until() - now);
+  }
+}

@@ -1,0 +1,77 @@
+/** What a manager says of itself, put together from its parts when it is asked for. */
+import { readFileSync } from 'node:fs';
+import type { SharedIndexInformer } from '../cache/index.ts';
+import type { ErrorReport, ReportOptions } from '../controller/index.ts';
+import { CapstanError } from '../errors.ts';
+import type { Election } from './election.ts';
+import type { InformerReport, LeaderReport, ManagerReport, RunnableReport } from './report.ts';
+import type { GroupName, Member } from './runnable-group.ts';
+
+export interface ReportParts {
+  readonly now: number;
+  readonly startedAt: number | undefined;
+  readonly stopping: boolean;
+  readonly election: Election | undefined;
+  /** Whether what the leader runs was started. */
+  readonly leads: boolean;
+  readonly informers: ReadonlyMap<string, SharedIndexInformer<never, string>>;
+  readonly members: readonly (Member & { readonly group: GroupName })[];
+}
+
+export function assembleReport(parts: ReportParts, options: ReportOptions): ManagerReport {
+  const { now, startedAt, stopping, election, informers, members } = parts;
+  return {
+    version: version(),
+    startedAgoMs: startedAt === undefined ? undefined : now - startedAt,
+    now,
+    stopping,
+    ...(election === undefined ? {} : { leader: leaderReport(election) }),
+    controllers: members.flatMap(({ runnable }) => (runnable.report === undefined ? [] : [runnable.report(options)])),
+    informers: [...informers].map(([key, informer]): InformerReport => ({ ...informer.status(), key, resource: key })),
+    runnables: members.map((member) => runnableReport(member, parts)),
+  };
+}
+
+function leaderReport({ elector, lease }: Election): LeaderReport {
+  const holder = elector.getLeader();
+  return {
+    lease,
+    identity: elector.identity,
+    holder: holder === '' ? undefined : holder,
+    holdsLease: elector.holdsLease(),
+    validMs: elector.leaseValidMs(),
+  };
+}
+
+function runnableReport(
+  { name, group, state, error, failedAt }: Member & { readonly group: GroupName },
+  { now, startedAt, leads }: ReportParts,
+): RunnableReport {
+  const waits = state === 'not started' && group === 'leader election' && startedAt !== undefined && !leads;
+  return {
+    name,
+    group,
+    state: waits ? 'waiting for leadership' : state,
+    ...(state === 'failed' ? { error: errorReport(error, now - (failedAt ?? now)) } : {}),
+  };
+}
+
+function errorReport(error: unknown, agoMs: number): ErrorReport {
+  if (!(error instanceof Error)) return { name: typeof error, message: String(error), agoMs };
+  const name = error instanceof CapstanError ? `${error.name} ${error.code}` : error.name;
+  return { name, message: error.message, agoMs };
+}
+
+let known: string | undefined;
+
+/** From package.json, which lies beside the built code too; in a bundle there may be none. */
+function version(): string {
+  if (known !== undefined) return known;
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    known = (manifest as { version: string }).version;
+  } catch {
+    known = 'unknown';
+  }
+  return known;
+}

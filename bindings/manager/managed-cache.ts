@@ -1,0 +1,68 @@
+/**
+ * The informers of a manager: they live as long as the group of caches does. What is asked for before the manager starts its caches is
+ * started with them, and what is asked for later, at once. controller-runtime: pkg/cache/internal/informers.go.
+ */
+import {
+  type FactoryOptions,
+  type InformerSelection,
+  type Resource,
+  type SharedIndexInformer,
+  SharedInformerFactory,
+  type Transport,
+} from '../cache/index.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { whenAborted } from './aborts.ts';
+
+/** How long an informer that the start waits for may be silent, before that is said. */
+const SAY_AFTER_MS = 10_000;
+
+export class ManagedCache extends SharedInformerFactory {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #signal: AbortSignal | undefined;
+
+  constructor(transport: Transport, options: FactoryOptions, clock: Clock, logger: Logger) {
+    super(transport, options);
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** A new informer starts by itself once the manager has started its caches, after handlers that are added in the same turn. */
+  override informerFor<T extends object, I extends string = never>(
+    resource: Resource<T, I>,
+    selection?: InformerSelection,
+  ): SharedIndexInformer<T, I> {
+    const informer = super.informerFor(resource, selection);
+    if (this.#signal !== undefined) queueMicrotask(() => this.start());
+    return informer;
+  }
+
+  /** Informers run until the manager ends, whoever asked for the start; before the manager's own start: no effect. */
+  override start(): void {
+    if (this.#signal !== undefined) super.start({ signal: this.#signal });
+  }
+
+  /** Starts what was asked for; resolves when all informers have ended after the signal. */
+  async run({ signal }: { signal: AbortSignal }): Promise<void> {
+    this.#signal = signal;
+    this.start();
+    await whenAborted(signal);
+    await this.shutdown();
+  }
+
+  /** Resolves when the informers that were asked for have synced. It waits for as long as that takes, and says for which. */
+  async ready({ signal }: { signal: AbortSignal }): Promise<void> {
+    const say = (): void => {
+      const missing = [...this.informers()].flatMap(([name, informer]) => (informer.hasSynced() ? [] : [name]));
+      this.#logger.warn('waiting for caches to sync', { missing });
+      timer = this.#clock.setTimer(say, SAY_AFTER_MS);
+    };
+    let timer = this.#clock.setTimer(say, SAY_AFTER_MS);
+    try {
+      await this.waitForCacheSync({ signal });
+    } finally {
+      this.#clock.clearTimer(timer);
+    }
+  }
+}

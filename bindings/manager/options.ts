@@ -1,0 +1,153 @@
+/** The options of a manager, with their defaults, and their checks. controller-runtime: pkg/manager/manager.go Options. */
+import type { SecureContextOptions } from 'node:tls';
+import type { FactoryOptions, Transport } from '../cache/index.ts';
+import { type Client, type ClientOptions, newClient } from '../client/index.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { ControllerDefaults, Tracer } from '../controller/index.ts';
+import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { type Logger, requireLogger, silentLogger } from '../logger.ts';
+import { isLoopback, parseBindAddress } from './bind-address.ts';
+import type { LeaderElectionOptions } from './election.ts';
+import type { HTTPHandler } from './router.ts';
+
+/** controller-runtime: pkg/manager/internal.go defaultGracefulShutdownPeriod. */
+const GRACEFUL_SHUTDOWN_MS = 30_000;
+
+export interface HealthProbeOptions {
+  /** Where `/healthz` and `/readyz` are served; default `'0'`, nowhere. Kubelets ask from outside of the pod: `:8081`. */
+  bindAddress?: string;
+  /** Default `/readyz`. */
+  readinessEndpointName?: string;
+  /** Default `/healthz`. */
+  livenessEndpointName?: string;
+}
+
+export interface MetricsOptions {
+  /** Where `/metrics` is served; default `'0'`, nowhere (controller-runtime: `:8080`). */
+  bindAddress?: string;
+  /** Key and certificate, for https; see node:tls. */
+  tls?: SecureContextOptions;
+  /** Further paths of the server, as by `addMetricsServerExtraHandler`. */
+  extraHandlers?: Readonly<Record<string, HTTPHandler>>;
+  /**
+   * Asked before metrics and extra handlers: resolves with true to let a request pass, or answers it (401, 403) and resolves with false.
+   */
+  filter?: (...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>;
+}
+
+export interface ProfilingOptions {
+  /** Where `/debug/pprof/` is served, such as `127.0.0.1:6060`; default `'0'`, nowhere. */
+  bindAddress?: string;
+  /** Allows an address that other machines can reach. Profiles hold what is in memory: secrets too. Default false. */
+  allowRemote?: boolean;
+}
+
+export interface DebugPageOptions {
+  /** Where `/debug/capstan` is served, such as `127.0.0.1:8082`. */
+  bindAddress: string;
+  /** Allows an address that other machines can reach. There is no authentication. Default false. */
+  allowRemote?: boolean;
+  /** Names under which it may be opened besides `localhost` and IP addresses. Default none. */
+  hosts?: readonly string[];
+}
+
+/** Bind addresses are as in Go: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `'0'` for none. What has the same address shares a server. */
+export interface ManagerOptions {
+  /** The way to the API server; see `kubeConfigTransport` of `capstan/client-node`. */
+  transport: Transport;
+  /** Of all informers: namespace, selections by resource, what is dropped, limits. */
+  cache?: FactoryOptions;
+  /** Of the client, which reads from the cache and writes through the transport: field owner, rate limit, what is not cached. */
+  client?: Omit<ClientOptions, 'transport' | 'cache'>;
+  /** Makes the client in another way, such as one with interceptors. */
+  newClient?: (options: ClientOptions) => Client;
+  /** Nothing is said by default. `console` will do; for pino see {@link pinoLogger}. */
+  logger?: Logger;
+  /** Gets a span for each reconcile: a tracer of @opentelemetry/api, such as `trace.getTracer('website-controller')`. */
+  tracer?: Tracer;
+  clock?: Clock;
+  /** Holds for all controllers that do not say otherwise. */
+  controller?: ControllerDefaults;
+  /** Leader election by a Lease; without it this process leads from the start. */
+  leaderElection?: LeaderElectionOptions;
+  /**
+   * How long runnables may take to end, in milliseconds: 30 000 by default; below 0 as long as they take, 0 not at all. Where the lease
+   * is lost they get no time: another process may lead already.
+   */
+  gracefulShutdownTimeout?: number;
+  healthProbe?: HealthProbeOptions;
+  metrics?: MetricsOptions;
+  profiling?: ProfilingOptions;
+  /**
+   * The live page at `/debug/capstan`. By default it is on the server of the metrics where that can be reached from this machine alone;
+   * `true`: whatever the address of that is; `false`: nowhere.
+   */
+  debugPage?: boolean | DebugPageOptions;
+}
+
+export type ManagerSettings = ManagerOptions &
+  Required<
+    Pick<
+      ManagerOptions,
+      | 'cache'
+      | 'client'
+      | 'newClient'
+      | 'logger'
+      | 'clock'
+      | 'controller'
+      | 'gracefulShutdownTimeout'
+      | 'healthProbe'
+      | 'metrics'
+      | 'profiling'
+    >
+  >;
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function settingsOf(options: ManagerOptions): ManagerSettings {
+  requireObject('options', options);
+  requireFunction('options.transport.request', (options.transport as Partial<Transport> | undefined)?.request);
+  const settings = {
+    ...options,
+    cache: options.cache ?? {},
+    client: options.client ?? {},
+    newClient: options.newClient ?? newClient,
+    logger: options.logger ?? silentLogger,
+    clock: options.clock ?? systemClock,
+    controller: options.controller ?? {},
+    gracefulShutdownTimeout: options.gracefulShutdownTimeout ?? GRACEFUL_SHUTDOWN_MS,
+    healthProbe: options.healthProbe ?? {},
+    metrics: options.metrics ?? {},
+    profiling: options.profiling ?? {},
+  };
+  for (const name of ['cache', 'client', 'controller', 'healthProbe', 'metrics', 'profiling'] as const)
+    requireObject(`options.${name}`, settings[name]);
+  requireLogger('options.logger', settings.logger);
+  for (const method of ['now', 'setTimer', 'clearTimer'] as const)
+    requireFunction(`options.clock.${method}`, settings.clock[method]);
+  requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);
+  requireFunction('options.newClient', settings.newClient);
+  if (options.tracer !== undefined) requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);
+  if (settings.metrics.filter !== undefined) requireFunction('options.metrics.filter', settings.metrics.filter);
+  parseBindAddress('options.healthProbe.bindAddress', settings.healthProbe.bindAddress);
+  parseBindAddress('options.metrics.bindAddress', settings.metrics.bindAddress);
+  requireLocal('options.profiling', settings.profiling, 'profiles hold what is in memory, secrets too');
+  const { debugPage } = options;
+  if (typeof debugPage === 'object' && debugPage !== null)
+    requireLocal('options.debugPage', debugPage, 'the page names all objects');
+  else if (debugPage !== undefined && typeof debugPage !== 'boolean')
+    throw invalid('options.debugPage', 'true, false or { bindAddress }', debugPage);
+  return settings;
+}
+
+/** An address that other machines can reach has to be asked for by name. */
+function requireLocal(name: string, { bindAddress, allowRemote }: ProfilingOptions, why: string): void {
+  if (allowRemote !== undefined && typeof allowRemote !== 'boolean')
+    throw invalid(`${name}.allowRemote`, 'true or false', allowRemote);
+  const bind = parseBindAddress(`${name}.bindAddress`, bindAddress);
+  if (bind === undefined || allowRemote || isLoopback(bind.host)) return;
+  throw invalid(
+    `${name}.bindAddress`,
+    `an address of this machine alone, such as "127.0.0.1:${bind.port}", or allowRemote: true beside it (${why})`,
+    bindAddress,
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * Who may see the page. It says what a cluster's objects are called and how they fail, to whoever can ask, so by default that is
+ * somebody on this machine, or behind `kubectl port-forward`: both ends of the connection are loopback addresses, nothing says that it was
+ * forwarded for somebody else, and the address in the browser is one of this machine's.
+ *
+ * The last is against DNS rebinding: a page of a stranger, whose name was made to resolve to 127.0.0.1 after it was loaded, is of the same origin as
+ * this server to the browser; but the name is in its `Host`.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+
+export interface Access {
+  readonly allowRemote: boolean;
+  /** In lower case. */
+  readonly hosts: ReadonlySet<string>;
+}
+
+/** Headers of proxies: what they forward comes from elsewhere, though it arrives on loopback. */
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via', 'x-envoy-external-address'];
+
+/** Why a request is refused, in words for who made it; `undefined` where it is not. */
+export function refusal(request: IncomingMessage, { allowRemote, hosts }: Access): string | undefined {
+  const { localAddress, remoteAddress } = request.socket;
+  if (!allowRemote) {
+    if (
+      !isLoopback(localAddress) ||
+      !isLoopback(remoteAddress) ||
+      FORWARDED.some((name) => request.headers[name] !== undefined)
+    )
+      return 'The live page answers to loopback connections only. Use kubectl port-forward, or set the option allowRemote.';
+  }
+  const host = hostOf(request.headers.host);
+  if (host === undefined || !isKnown(host, allowRemote, hosts)) {
+    return 'The live page expected a Host that is localhost, an IP address or one of the option hosts. Open it by one of those.';
+  }
+  const site = request.headers['sec-fetch-site'];
+  const navigates = request.headers['sec-fetch-mode'] === 'navigate';
+  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !navigates)
+    return 'The live page answers to its own requests only, not to those of other sites.';
+  return undefined;
+}
+
+function isKnown(host: string, allowRemote: boolean, hosts: ReadonlySet<string>): boolean {
+  if (host === 'localhost' || host.endsWith('.localhost') || hosts.has(host)) return true;
+  return isIP(host) !== 0 && (allowRemote || isLoopback(host));
+}
+
+/** The name or address in a `Host` header, in lower case, without port and brackets. */
+function hostOf(header: string | undefined): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:/@[\]]+))(?::\d{1,5})?$/i.exec(header ?? '');
+  return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
+}
+
+export function isLoopback(address: string | undefined): boolean {
+  if (address === undefined) return false;
+  const plain = address.replace(/^::ffff:/i, '');
+  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
+}

@@ -1,0 +1,356 @@
+/** The sections of the page, each from its part of the state. */
+import type { ControllerReport, KeyReport, RunReport } from '../../../controller/index.ts';
+import type { InformerState, LivePageState } from '../state.ts';
+import type { Verdict, VerdictState } from '../verdict.ts';
+import { causeText, label, span } from '../words.ts';
+import { button, type Child, type Description, h } from './dom.ts';
+import {
+  bytes,
+  causeList,
+  causesText,
+  errorLine,
+  errorWhole,
+  figure,
+  keyButton,
+  type Mark,
+  type Row,
+  state,
+  table,
+} from './parts.ts';
+
+export interface Actions {
+  choose(key: string): void;
+  more(): void;
+}
+
+const section = (id: string, title: Child, ...content: Child[]): Description =>
+  h(
+    'section',
+    { key: id, id, tabindex: -1, 'aria-labelledby': `${id}-title` },
+    h('h2', { id: `${id}-title` }, title),
+    content,
+  );
+
+/** Why the object that the filter names is not reconciled, or which objects it may mean. */
+export function answer(
+  { filter, verdicts, matches, cachedIn, informers, now }: LivePageState,
+  actions: Actions,
+): Child {
+  if (filter === '') return undefined;
+  if (matches.length > 0) {
+    return h(
+      'section',
+      { key: 'answer', id: 'answer', tabindex: -1, 'aria-label': 'Objects that match' },
+      h(
+        'p',
+        { class: 'soft' },
+        `Which one? ${matches.length === 20 ? 'The first 20 that contain' : 'These contain'} “${filter}”:`,
+      ),
+      h(
+        'ul',
+        { class: 'matches' },
+        matches.map((each) => h('li', { key: label(each) }, keyButton(each, actions.choose))),
+      ),
+    );
+  }
+  const [first] = verdicts;
+  if (first === undefined) {
+    const text = `Nothing that is known here contains “${filter}”. For an object that may not exist, write its namespace/name.`;
+    return h('section', { key: 'answer', id: 'answer', tabindex: -1, 'aria-label': 'No object' }, h('p', {}, text));
+  }
+  const cached = informers.filter((each) => cachedIn.includes(each.key)).map((each) => each.resource);
+  return section(
+    'answer',
+    label(first),
+    verdicts.map((each) => article(each, now)),
+    cached.length > 0 && h('p', { class: 'note' }, `Cached as: ${cached.join(', ')}.`),
+  );
+}
+
+function article(verdict: Verdict, now: number): Description {
+  const { controller, state: word, text, notes, error, causes } = verdict;
+  const asked = causeList({ ...verdict, moreCauses: 0 }, now);
+  return h(
+    'article',
+    { key: controller, class: `verdict ${word}` },
+    h('h3', {}, state(MARKS[word], word), h('span', { class: 'soft' }, ` in ${controller}`)),
+    h('p', { class: 'said' }, text),
+    notes.map((note) => h('p', { class: 'note' }, note)),
+    error && errorWhole(error),
+    causes.length > 0 && h('div', { class: 'why' }, h('span', { class: 'soft' }, 'Asked for by'), asked),
+  );
+}
+
+const MARKS: Readonly<Record<VerdictState, Mark>> = {
+  active: 'busy',
+  queued: 'wait',
+  failing: 'fail',
+  done: 'good',
+  blocked: 'stop',
+  idle: 'none',
+};
+
+export function leadership({ leader, stopping }: LivePageState): Description {
+  if (stopping) return state('stop', 'This process is ending');
+  if (leader === undefined) return state('good', 'No leader election: this process works alone');
+  const { holder, holdsLease, identity, lease, validMs } = leader;
+  const valid =
+    validMs === undefined ? '' : validMs > 0 ? `, valid for ${span(validMs)} more` : `, ran out ${span(-validMs)} ago`;
+  const of = h('span', { class: 'soft' }, ` · lease ${lease}${valid}`);
+  if (holdsLease) return state('good', 'Leads as ', h('b', {}, identity), of);
+  if (holder === undefined || holder === '') return state('wait', 'Nobody leads', of);
+  if (holder === identity) return state('stop', 'Lost its lease as ', h('b', {}, identity), of);
+  return state('wait', 'Stands by: ', h('b', {}, holder), ' leads', of);
+}
+
+const CONTROLLER_MARKS: Readonly<Record<ControllerReport['state'], Mark>> = {
+  'not started': 'none',
+  'warming up': 'wait',
+  'waiting for leadership': 'wait',
+  'waiting for caches': 'wait',
+  running: 'good',
+  ended: 'stop',
+};
+
+export function controller(
+  report: ControllerReport,
+  { filter, now, informers: caches }: LivePageState,
+  actions: Actions,
+): Description {
+  const { name, groupKind, queue, workers, totals, keys, recent, more } = report;
+  const total = queue.ready + queue.waiting + queue.processing;
+  const none = filter === '' ? 'The queue is empty.' : 'No request in the queue matches.';
+  return section(
+    `controller ${name}`.replace(/\s/g, '-'),
+    [name, ' ', h('span', { class: 'kind' }, groupKind), ' ', state(CONTROLLER_MARKS[report.state], report.state)],
+    h(
+      'dl',
+      { class: 'figures' },
+      amount('workers busy', [figure(queue.processing), h('span', { class: 'soft' }, ` / ${figure(workers)}`)]),
+      amount('ready', figure(queue.ready)),
+      amount('waiting', figure(queue.waiting)),
+      amount('succeeded', figure(totals.success)),
+      amount('requeued', figure(totals.requeue + totals.requeueAfter)),
+      amount('failed', figure(totals.error), totals.error > 0),
+      amount('terminal', figure(totals.terminal), totals.terminal > 0),
+    ),
+    sources(report, caches),
+    h(
+      'h3',
+      {},
+      'Queue',
+      h(
+        'span',
+        { class: 'soft' },
+        ` ${keys.length < total ? `${figure(keys.length)} of ${figure(total)}` : figure(keys.length)}`,
+      ),
+    ),
+    keys.length === 0 ? h('p', { class: 'empty' }, none) : keyTable(report, now, actions),
+    more && button({ class: 'more' }, actions.more, 'Show more'),
+    h('h3', {}, 'Recent runs', h('span', { class: 'soft' }, ` ${figure(recent.length)}`)),
+    recent.length === 0
+      ? h('p', { class: 'empty' }, filter === '' ? 'Nothing has been reconciled yet.' : 'No recent run matches.')
+      : runTable(recent, now, actions),
+  );
+}
+
+const amount = (title: string, value: Child, failing = false): Description =>
+  h('div', { class: failing ? 'failing' : '' }, h('dt', {}, title), h('dd', {}, value));
+
+function sources({ sources }: ControllerReport, caches: readonly InformerState[]): Child {
+  if (sources.length === 0) return h('p', { class: 'empty' }, 'It has no sources: nothing asks for anything.');
+  const rows = sources.map(({ name, synced, events, problem, informer }, index): Row => {
+    const { handled, filtered, failed } = events;
+    return {
+      key: `${index} ${name}`,
+      cells: [
+        name,
+        synced ? state('good', 'synced') : state('wait', 'not synced'),
+        figure(handled),
+        figure(filtered),
+        figure(failed),
+        h('span', { class: 'soft' }, caches.find((each) => each.key === informer)?.resource ?? informer ?? '–'),
+      ],
+      below: problem && h('div', { class: 'error' }, problem),
+    };
+  });
+  return table('Sources', [{ title: 'Source', kind: 'main' }, { title: 'Cache' }, ...EVENTS], rows);
+}
+
+const EVENTS = [
+  { title: 'Handled', kind: 'time' },
+  { title: 'Filtered', kind: 'figure' },
+  { title: 'Failed', kind: 'figure' },
+  { title: 'Informer', kind: 'wide' },
+] as const;
+
+function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Actions): Description {
+  const priority = queue.hasPriorities ? [{ title: 'Priority', kind: 'time' } as const] : [];
+  const rows = keys.map(
+    (key): Row => ({
+      key: `${key.namespace}/${key.name}`,
+      cells: [
+        keyButton(key, choose),
+        keyState(key),
+        ...(queue.hasPriorities ? [key.priority === undefined ? '' : figure(key.priority)] : []),
+        key.failures === 0 ? h('span', { class: 'soft' }, '0') : figure(key.failures),
+        causesText(key, now),
+      ],
+      below: key.lastError && errorLine(key.lastError),
+    }),
+  );
+  const columns = [
+    { title: 'Object', kind: 'main' },
+    { title: 'State' },
+    ...priority,
+    { title: 'Failures', kind: 'figure' },
+    { title: 'Asked for by', kind: 'wide' },
+  ] as const;
+  return table('Queue', columns, rows);
+}
+
+function keyState({ state: word, sinceMs, waitingMs, failures }: KeyReport): Description {
+  if (word === 'processing') return state('busy', `runs${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
+  if (word === 'failed') return state('stop', 'given up');
+  const mark = failures > 0 ? 'fail' : 'wait';
+  if (word === 'ready') return state(mark, `ready${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
+  return state(mark, waitingMs === undefined ? 'waits' : `in ${span(waitingMs)}`);
+}
+
+const OUTCOMES: Readonly<Record<RunReport['outcome'], readonly [Mark, string]>> = {
+  success: ['good', 'succeeded'],
+  requeue: ['wait', 'requeued'],
+  requeueAfter: ['wait', 'requeued'],
+  error: ['fail', 'failed'],
+  terminal: ['stop', 'failed, terminal'],
+};
+
+function runTable(recent: readonly RunReport[], now: number, { choose }: Actions): Description {
+  const rows = recent.map((run, index): Row => {
+    const [mark, word] = OUTCOMES[run.outcome];
+    const after = run.requeueAfterMs === undefined ? '' : ` after ${span(run.requeueAfterMs)}`;
+    return {
+      key: run.reconcileId,
+      cells: [
+        keyButton(run, choose),
+        state(
+          mark,
+          `${word}${after}`,
+          run.attempt > 1 && h('span', { class: 'soft' }, `, attempt ${figure(run.attempt)}`),
+        ),
+        `${span(run.agoMs)} ago`,
+        span(run.tookMs),
+        causesText(run, now),
+      ],
+      below: run.error && !isRepeated(run, recent[index - 1]) && errorLine(run.error),
+    };
+  });
+  return table('Recent runs', RUN_COLUMNS, rows);
+}
+
+/** A request that fails again and again fails for one reason: it is said once. */
+const isRepeated = (run: RunReport, above: RunReport | undefined): boolean =>
+  above !== undefined && label(above) === label(run) && above.error?.message === run.error?.message;
+
+const RUN_COLUMNS = [
+  { title: 'Object', kind: 'main' },
+  { title: 'Outcome' },
+  { title: 'Ended', kind: 'time' },
+  { title: 'Took', kind: 'figure' },
+  { title: 'Asked for by', kind: 'wide' },
+] as const;
+
+export function informers({ informers: all, cachedIn }: LivePageState): Description {
+  if (all.length === 0) return section('informers', 'Informers', h('p', { class: 'empty' }, 'Nothing is cached.'));
+  return section(
+    'informers',
+    'Informers',
+    table(
+      'Informers',
+      INFORMER_COLUMNS,
+      all.map((each) => informerRow(each, cachedIn)),
+    ),
+  );
+}
+
+const INFORMER_COLUMNS = [
+  { title: 'Resource', kind: 'main' },
+  { title: 'State' },
+  { title: 'Last heard', kind: 'time' },
+  { title: 'Objects', kind: 'figure' },
+  { title: 'Bytes', kind: 'figure' },
+  { title: 'Backlog', kind: 'figure' },
+  { title: 'Relists', kind: 'figure' },
+  { title: 'Failures', kind: 'wide' },
+] as const;
+
+function informerRow(informer: InformerState, cachedIn: readonly string[]): Row {
+  const { key, resource, lastSignOfLife, objects, failures, lastFailure, handlers, queued, relists, metadataOnly } =
+    informer;
+  const classes = Object.entries(failures).filter(([, times]) => times > 0);
+  const pending = handlers.reduce((sum, handler) => sum + handler.pending, queued);
+  const slow = handlers.filter((handler) => handler.pending > 0).map(({ name, pending: n }) => `${name}: ${figure(n)}`);
+  const failing = informer.isStopped || (lastFailure !== undefined && informer.state !== 'watching');
+  const size = [bytes(informer.bytes.live), metadataOnly > 0 && `, ${figure(metadataOnly)} by metadata alone`];
+  return {
+    key,
+    cells: [
+      [resource, cachedIn.includes(key) && h('span', { class: 'soft' }, ' · has it')],
+      informerState(informer),
+      lastSignOfLife === undefined ? 'never' : `${span(lastSignOfLife)} ago`,
+      figure(objects),
+      size,
+      h('span', { title: slow.join(', ') }, figure(pending)),
+      figure(relists),
+      classes.length === 0
+        ? h('span', { class: 'soft' }, '0')
+        : classes.map(([name, n]) => `${name} ${figure(n)}`).join(', '),
+    ],
+    below: failing &&
+      lastFailure && [
+        errorLine(lastFailure.error),
+        h('div', { class: 'note' }, `${lastFailure.class}: next is to ${lastFailure.next}${next(lastFailure)}`),
+      ],
+  };
+}
+
+function next({ afterMs, agoMs }: NonNullable<InformerState['lastFailure']>): string {
+  return afterMs > agoMs ? `, in ${span(afterMs - agoMs)}` : '';
+}
+
+function informerState({ isStopped, hasSynced, state: word, lastFailure }: InformerState): Description {
+  if (isStopped) return state('stop', 'stopped');
+  const mark = word === 'watching' ? 'good' : lastFailure === undefined ? 'wait' : 'fail';
+  return state(mark, hasSynced ? word : `${word}, not synced`);
+}
+
+const RUNNABLE_MARKS: Readonly<Record<LivePageState['runnables'][number]['state'], Mark>> = {
+  'not started': 'none',
+  'waiting for leadership': 'wait',
+  running: 'good',
+  ended: 'none',
+  failed: 'fail',
+};
+
+export function runnables({ runnables: all }: LivePageState): Child {
+  if (all.length === 0) return undefined;
+  const rows = all.map(
+    ({ name, group, state: word, error }, index): Row => ({
+      key: `${index} ${name}`,
+      cells: [name, state(RUNNABLE_MARKS[word], word), group],
+      below: error && errorLine(error),
+    }),
+  );
+  const columns = [{ title: 'Name', kind: 'main' }, { title: 'State' }, { title: 'Group', kind: 'wide' }] as const;
+  return section('runnables', 'Runnables', table('Runnables', columns, rows));
+}
+
+/** For who listens: states without times, which would be read out each second. */
+export function spoken({ verdicts }: LivePageState): string {
+  return verdicts
+    .map(
+      ({ controller, state: word, causes: [cause] }) =>
+        `${controller}: ${word}${cause === undefined ? '' : `, asked for by ${causeText(cause)}`}`,
+    )
+    .join('; ');
+}

@@ -1,0 +1,90 @@
+/**
+ * Texts of errors without what looks like a secret. An error may quote what a server or a program was given: a header, an address with a
+ * password, the data of a Secret. What is shown here is for people who may debug the process but not read Secrets.
+ *
+ * It cannot know every secret: a password among ordinary words is a word. So it would rather take too much, and where an error is about Secrets
+ * (`strict`) each quoted text goes, other than a name. All patterns are linear in the length of the text, which is bounded first: texts are hostile.
+ */
+
+/** What is read of a text, and what is shown of it, in UTF-16 code units. */
+const READ = 16_384;
+const SHOWN = 2000;
+
+const GONE = '‹redacted›';
+
+/** A word that says that a secret follows it, alone or as the end of a longer one (`client_secret`, `DB_PASSWORD`). */
+const SECRET_WORD =
+  'credentials?|passw(?:or)?d|passphrase|pwd|token|api[-_]?key|access[-_]?key|private[-_]?key|signature';
+
+const RULES: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z0-9 ]{1,64}-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]{1,64}-----)?/g, GONE],
+  // user:password@host; the user's name stays
+  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,512}@/gi, `$1:${GONE}@`],
+  // to the end of the line or of the quoted text: schemes and cookies are many
+  [/\b((?:proxy-)?authorization|(?:set-)?cookie)(["'`]?\s{0,4}[:=]\s{0,4}["'`]?)[^\n"'`]{1,16384}/gi, `$1$2${GONE}`],
+  [/\b(bearer|basic|negotiate)(\s+)[\w.~+/=-]{6,}/gi, `$1$2${GONE}`],
+  [/\beyJ[\w-]{6,}(?:\.[\w-]*)*/g, GONE], // a JSON Web Token
+  // tokens that show whose they are by how they begin
+  [/\b(?:(?:gh[opsu]|github_pat|npm|hf)_|(?:glpat|xox[abeprs]|sk)-)[\w-]{12,}/g, GONE],
+  // password "…"; not secret "…", which is the name of one
+  [
+    new RegExp(`((?:${SECRET_WORD})\\s{1,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?)`, 'gi'),
+    `$1${GONE}`,
+  ],
+  // "password": "…", token=…, DB_PASSWORD: …; a value in quotes to its end, else to the next blank, comma or bracket
+  [
+    new RegExp(
+      `((?:${SECRET_WORD}|secret)["'\`]?\\]?\\s{0,4}[:=]\\s{0,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?|(?!‹)[^\\s,;&)}\\]]+)`,
+      'gi',
+    ),
+    `$1${GONE}`,
+  ],
+];
+
+/** `secrets "db" not found`: the name of a Secret is none. */
+const QUOTED = /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'(?!\w)|`[^`]*`?)/gi;
+const NAME = /^["'`][a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?["'`]$/;
+/** Where nothing is quoted, what an API server says of a value it refuses. */
+const VALUE = /(\b(?:invalid|unsupported|duplicate) value: )[^\s"':]+/gi;
+
+/** Long enough to be a key, with the mixture of characters that names and digests do not have. */
+const LONG = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
+/** Padded base64 of any length: `cGFzcw==`. */
+const PADDED = /(?<![\w+/=-])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)(?![\w=])/g;
+
+/** What no digest (`sha256:…`) is. */
+const HEX = /(?<!\bsha\d{1,3}[:-])\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{32,}\b/g;
+
+/** A path is made of parts that are words, base64 with slashes in it is not. */
+const looksRandom = (run: string): boolean =>
+  run.split('/').some((part) => part.length >= 8 && /\d/.test(part) && /[A-Z]/.test(part) && /[a-z]|.{16}/.test(part));
+
+/**
+ * A text that may be shown, of at most some 2000 characters.
+ *
+ * @param strict - it is known to be about Secrets; a text that mentions them is treated so in any case
+ */
+export function redact(text: string, strict = false): string {
+  let out = text.length > READ ? text.slice(0, wordsEnd(text)) : text;
+  for (const [pattern, by] of RULES) out = out.replace(pattern, by);
+  if (strict || /\bsecrets?\b/i.test(text)) {
+    out = out.replace(QUOTED, (all, before: string | undefined, quoted: string) =>
+      before !== undefined && NAME.test(quoted) ? all : `${before ?? ''}${GONE}`,
+    );
+    out = out.replace(VALUE, `$1${GONE}`);
+  }
+  out = out
+    .replace(PADDED, GONE)
+    .replace(HEX, GONE)
+    .replace(LONG, (run) => (looksRandom(run) ? GONE : run));
+  const left = text.length - READ;
+  if (out.length > SHOWN) return `${out.slice(0, SHOWN).replace(/[\ud800-\udbff]$/, '')}… (${text.length} characters)`;
+  return left > 0 ? `${out}… (${text.length} characters)` : out;
+}
+
+/** A secret that was cut in half would no longer look like one: the word at the cut goes with what follows it. */
+function wordsEnd(text: string): number {
+  let end = READ;
+  while (end > 0 && !/\s/.test(text.charAt(end - 1))) end--;
+  return end;
+}

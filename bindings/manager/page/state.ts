@@ -1,0 +1,153 @@
+/**
+ * What the page is told: the manager's report, cut to what was asked for, with verdicts, and made safe to show. No object's content is in
+ * it; texts of errors are redacted; whatever was in a cache or an error is in a JSON string, never a name of a member.
+ */
+import type { ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
+import { CapstanError, show } from '../../errors.ts';
+import type { Request } from '../../request.ts';
+import type { InformerReport, ManagerReport, ObjectReport, RunnableReport } from '../report.ts';
+import { redact } from './redact.ts';
+import { type Verdict, verdictsFor } from './verdict.ts';
+import { label } from './words.ts';
+
+/** What `GET /debug/capstan/state` answers. */
+export interface LivePageState extends Omit<ManagerReport, 'controllers' | 'informers' | 'runnables'> {
+  readonly filter: string;
+  readonly limit: number;
+  readonly controllers: readonly ControllerReport[];
+  readonly informers: readonly InformerState[];
+  readonly runnables: readonly RunnableReport[];
+  /** Where the filter names one object: why it is not reconciled, or that it is, by controller. */
+  readonly verdicts: readonly Verdict[];
+  /** Where it names several: which, at most twenty. */
+  readonly matches: readonly Request[];
+  /** The keys of the informers that have the object which the verdicts are about. */
+  readonly cachedIn: readonly string[];
+}
+
+/** An informer's report with its failure as text. */
+export type InformerState = Omit<InformerReport, 'lastFailure'> & {
+  readonly lastFailure?: Omit<NonNullable<InformerReport['lastFailure']>, 'error'> & { readonly error: ErrorReport };
+};
+
+export interface StateQuery {
+  /** Part of a `namespace/name`; '' for all. */
+  readonly filter: string;
+  /** Keys and runs of each controller. */
+  readonly limit: number;
+}
+
+/** How many keys a controller is asked for: they are sorted here, and what is most telling is shown. */
+export const ASKED = 5000;
+const MATCHES = 20;
+
+/** @param found - the objects that `findObjects` gives for the filter; `undefined` where nobody can tell */
+export function stateOf(
+  report: ManagerReport,
+  { filter, limit }: StateQuery,
+  found: readonly ObjectReport[] | undefined,
+): LivePageState {
+  const shown: ManagerReport = {
+    ...report,
+    controllers: report.controllers.map((controller) => cut(controller, filter, limit)),
+  };
+  const matches = filter === '' ? [] : matchesOf(filter, shown, found ?? []);
+  const named = matches.length === 0 ? parseKey(filter) : matches.length === 1 ? matches[0] : undefined;
+  const objects = found?.filter((object) => named !== undefined && label(object) === label(named));
+  const informers = shown.informers.map(informerState);
+  return {
+    ...shown,
+    filter,
+    limit,
+    informers,
+    runnables: report.runnables.map((each) => withError(each, false)),
+    verdicts: named === undefined ? [] : verdictsFor(named, shown, objects),
+    matches: matches.length > 1 ? matches.slice(0, MATCHES) : [],
+    cachedIn: [...new Set(objects?.map((object) => object.informer))],
+  };
+}
+
+/** Also where the answer ends up in a page or a script: no character that could end a string or an element there. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The one that the filter names, or all whose key contains it. */
+function matchesOf(filter: string, { controllers }: ManagerReport, found: readonly ObjectReport[]): Request[] {
+  const matches = new Map<string, Request>();
+  for (const { keys, recent } of controllers) {
+    for (const { namespace, name } of [...keys, ...recent])
+      matches.set(label({ namespace, name }), { namespace, name });
+  }
+  for (const { namespace, name } of found) matches.set(label({ namespace, name }), { namespace, name });
+  const exact = matches.get(filter);
+  return exact === undefined ? [...matches.values()] : [exact];
+}
+
+/** What `namespace/name` names, whether or not there is such an object. */
+function parseKey(filter: string): Request | undefined {
+  const [namespace = '', name = '', ...more] = filter.split('/');
+  return namespace === '' || name === '' || more.length > 0 ? undefined : { namespace, name };
+}
+
+/** Most telling first: what is worked at, what fails, what is ready, what waits, the soonest first; the named one before all. */
+function cut(controller: ControllerReport, filter: string, limit: number): ControllerReport {
+  const strict = concernsSecrets(controller);
+  const { sources, keys, recent, more } = controller;
+  const named = (request: Request): number => Number(label(request) !== filter);
+  const wanted = (request: Request): boolean => `${request.namespace}/${request.name}`.includes(filter);
+  const sorted = keys
+    .filter(wanted)
+    .sort((a, b) => named(a) - named(b) || rank(a) - rank(b) || (a.waitingMs ?? 0) - (b.waitingMs ?? 0));
+  return {
+    ...controller,
+    sources: sources.map((source) =>
+      source.problem === undefined ? source : { ...source, problem: redact(source.problem, strict) },
+    ),
+    keys: sorted.slice(0, limit).map((key) => ({ ...key, lastError: key.lastError && safe(key.lastError, strict) })),
+    recent: recent
+      .filter(wanted)
+      .slice(0, limit)
+      .map((run) => withError(run, strict)),
+    more: more || sorted.length > limit,
+  };
+}
+
+function rank({ state, failures }: KeyReport): number {
+  if (state === 'processing') return 0;
+  if (failures > 0 || state === 'failed') return 1;
+  return state === 'ready' ? 2 : 3;
+}
+
+function concernsSecrets({ groupKind, sources }: ControllerReport): boolean {
+  return groupKind === 'Secret' || sources.some((source) => /\bsecrets?\b/i.test(source.name));
+}
+
+function withError<R extends Pick<RunReport | RunnableReport, 'error'>>(each: R, strict: boolean): R {
+  return each.error === undefined ? each : { ...each, error: safe(each.error, strict) };
+}
+
+function safe(error: ErrorReport, strict: boolean): ErrorReport {
+  return { name: redact(error.name), message: redact(error.message, strict), agoMs: error.agoMs };
+}
+
+function informerState(informer: InformerReport): InformerState {
+  const { lastFailure, ...rest } = informer;
+  if (lastFailure === undefined) return rest;
+  const { error, ...failure } = lastFailure;
+  const strict = /\bsecrets?\b/i.test(informer.resource);
+  return {
+    ...rest,
+    lastFailure: { ...failure, error: safe({ ...nameAndMessage(error), agoMs: failure.agoMs }, strict) },
+  };
+}
+
+/** Of whatever was thrown. */
+export function nameAndMessage(error: unknown): Pick<ErrorReport, 'name' | 'message'> {
+  if (error instanceof CapstanError) return { name: `${error.name} ${error.code}`, message: error.message };
+  if (error instanceof Error) return { name: error.name, message: error.message };
+  return { name: 'thrown', message: show(error) };
+}

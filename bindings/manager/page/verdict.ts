@@ -1,0 +1,247 @@
+/**
+ * Why an object is not reconciled, or that it is, in a sentence for each controller. What it keeps true: the first reason that holds is the
+ * one that is said, from what ends every reconcile (the process ends, another one leads) down to what concerns this object alone (no event
+ * asked for it); and nothing is said that the report does not know.
+ */
+import type { Cause, ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
+import type { Request } from '../../request.ts';
+import type { InformerReport, LeaderReport, ManagerReport, ObjectReport } from '../report.ts';
+import { causeText, count, span } from './words.ts';
+
+/**
+ * - `active`: being reconciled now
+ * - `queued`: will be, as soon as a worker is free or a delay ends
+ * - `failing`: waits after failures, or has failed for good
+ * - `done`: was reconciled
+ * - `blocked`: this controller reconciles nothing at present
+ * - `idle`: nothing asked for it
+ */
+export type VerdictState = 'active' | 'queued' | 'failing' | 'done' | 'blocked' | 'idle';
+
+export interface Verdict {
+  readonly controller: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: VerdictState;
+  /** One sentence. */
+  readonly text: string;
+  /** What else bears on it, a sentence each. */
+  readonly notes: readonly string[];
+  readonly error?: ErrorReport;
+  readonly causes: readonly Cause[];
+}
+
+/** Where an object is cached; `undefined` where nobody can tell. */
+export type Found = readonly ObjectReport[] | undefined;
+
+type Said = Pick<Verdict, 'state' | 'text'> & Partial<Verdict>;
+
+/** A verdict of each controller; those that know something of the object first. */
+export function verdictsFor(request: Request, report: ManagerReport, found: Found): Verdict[] {
+  const { namespace, name } = request;
+  const all = report.controllers.map((controller): Verdict => {
+    const said = verdictOf(request, controller, report, found);
+    return { controller: controller.name, namespace, name, notes: [], causes: [], ...said };
+  });
+  return all.sort((a, b) => rank(a) - rank(b));
+}
+
+const rank = ({ state, notes, causes }: Verdict): number =>
+  state === 'idle' ? 2 : state === 'blocked' && notes.length === 0 && causes.length === 0 ? 1 : 0;
+
+function verdictOf(request: Request, controller: ControllerReport, report: ManagerReport, found: Found): Said {
+  const key = controller.keys.find((each) => isFor(request, each));
+  const run = controller.recent.find((each) => isFor(request, each));
+  const last = run === undefined ? [] : [`Its last run here ended ${span(run.agoMs)} ago: ${outcomeText(run)}.`];
+  if (key?.state === 'processing') return processing(key, controller, report);
+  if (key?.state === 'failed') return givenUp(key.lastError, run?.causes ?? key.causes);
+  const blocked = blockedText(controller, report);
+  if (blocked !== undefined) {
+    const queued = key === undefined ? [] : ['It is in the queue, and comes when that ends.'];
+    const { lastError: error, causes = [] } = key ?? {};
+    return { state: 'blocked', text: blocked, notes: [...queued, ...last], error, causes };
+  }
+  if (key?.state === 'ready') return ready(key, controller);
+  if (key !== undefined) return waiting(key);
+  const behind = cacheNotes(controller, report);
+  if (run !== undefined) return { ...ended(run), notes: [...filteredNotes(run, controller, found), ...behind] };
+  return { ...unasked(controller, report, found), notes: behind };
+}
+
+const isFor = (a: Request, b: Request): boolean => a.namespace === b.namespace && a.name === b.name;
+
+function processing(key: KeyReport, { state }: ControllerReport, report: ManagerReport): Said {
+  const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
+  const text = `It is being reconciled${since}${key.failures === 0 ? '' : `, after ${count(key.failures, 'failure')}`}.`;
+  const notes =
+    state === 'waiting for leadership' ? [`${leadershipText(report.leader)} No other run begins until then.`] : [];
+  return { state: 'active', text, notes, error: key.lastError, causes: key.causes };
+}
+
+function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
+  const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
+  const busy =
+    queue.processing >= workers
+      ? `all ${count(workers, 'worker')} busy`
+      : `${queue.processing} of ${workers} workers busy`;
+  const rank = key.priority === undefined || key.priority === 0 ? '' : ` Its priority is ${key.priority}.`;
+  const text = `It has been ready${since}, and waits for a worker: ${busy}, ${count(queue.ready, 'request')} ready.${rank}`;
+  return { state: key.failures > 0 ? 'failing' : 'queued', text, error: key.lastError, causes: key.causes };
+}
+
+function waiting(key: KeyReport): Said {
+  const time = key.waitingMs === undefined ? 'for its delay to end' : `${span(key.waitingMs)} more`;
+  const { lastError: error, causes, failures } = key;
+  if (failures > 0)
+    return { state: 'failing', text: `It waits ${time}, after ${count(failures, 'failure')}.`, error, causes };
+  const asked = causes.some((cause) => cause.kind === 'requeueAfter');
+  return { state: 'queued', text: `It waits ${time}${asked ? ', as its last run asked' : ''}.`, error, causes };
+}
+
+function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
+  if (outcome === 'success') return 'it succeeded';
+  if (outcome === 'error') return `it failed at attempt ${attempt}`;
+  if (outcome === 'terminal') return 'it failed with a terminal error';
+  return `it asked to run again${requeueAfterMs === undefined ? '' : ` after ${span(requeueAfterMs)}`}`;
+}
+
+function givenUp(error: ErrorReport | undefined, causes: readonly Cause[]): Said {
+  const when = error === undefined ? '' : ` ${span(error.agoMs)} ago`;
+  const text = `It failed${when} with a terminal error, and is not tried again until an event asks for it.`;
+  return { state: 'failing', text, error, causes };
+}
+
+/** It ran, and is not in the queue. */
+function ended(run: RunReport): Said {
+  const { agoMs, tookMs, causes, error } = run;
+  const why = causes[0] === undefined ? '' : ` because of: ${causeText(causes[0], run)}`;
+  if (run.outcome === 'success') {
+    const text = `It was reconciled successfully ${span(agoMs)} ago, in ${span(tookMs)}${why}. Nothing has asked for it since.`;
+    return { state: 'done', text, causes };
+  }
+  if (run.outcome === 'terminal') return givenUp(error, causes);
+  const text = `Its last run ended ${span(agoMs)} ago: ${outcomeText(run)}. It is no longer in the queue.`;
+  return { state: run.outcome === 'error' ? 'failing' : 'done', text, error, causes };
+}
+
+/** Why the controller begins nothing at all. */
+function blockedText(controller: ControllerReport, report: ManagerReport): string | undefined {
+  if (report.stopping) return 'This process is ending, and begins nothing new.';
+  switch (controller.state) {
+    case 'ended':
+      return 'This controller has ended.';
+    case 'not started':
+      return report.leader?.holdsLease === false
+        ? `This controller has not started. ${leadershipText(report.leader)}`
+        : 'This controller has not started.';
+    case 'waiting for leadership':
+      return leadershipText(report.leader);
+    case 'warming up':
+      return `This controller fills its caches and waits to lead. ${leadershipText(report.leader)}`;
+    case 'waiting for caches': {
+      const missing = controller.sources.filter((source) => !source.synced);
+      return `This controller waits for its caches: ${missing.map((source) => unsynced(source, report)).join('; ') || 'not all have synced'}.`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function leadershipText(leader: LeaderReport | undefined): string {
+  if (leader === undefined) return 'This process does not lead.';
+  if (leader.holdsLease) return 'This process leads, and is about to begin.';
+  if (leader.holder === leader.identity)
+    return `The lease ${leader.lease} names this process, but was not renewed in time.`;
+  if (leader.holder === undefined || leader.holder === '')
+    return `This process does not lead: nobody is known to hold ${leader.lease}.`;
+  const { validMs } = leader;
+  const until =
+    validMs === undefined
+      ? ''
+      : validMs > 0
+        ? `, for ${span(validMs)} more unless it renews`
+        : `, whose lease was to end ${span(-validMs)} ago`;
+  return `This process does not lead: ${leader.holder} does${until}.`;
+}
+
+function unsynced(
+  { name, problem, informer }: ControllerReport['sources'][number],
+  { informers }: ManagerReport,
+): string {
+  const status = informers.find((each) => each.key === informer);
+  const failure = status?.lastFailure;
+  if (problem !== undefined && problem !== '') return `“${name}” has not synced (${problem})`;
+  if (failure === undefined) return `“${name}” has not synced`;
+  return `“${name}” has not synced (last failure ${span(failure.agoMs)} ago: ${failure.class})`;
+}
+
+/** What may keep events away from the controller: a later change of the object may not have been heard of. */
+function cacheNotes({ sources }: ControllerReport, { informers }: ManagerReport): string[] {
+  return sources.flatMap(({ name, informer, problem, synced }) => {
+    if (problem !== undefined && problem !== '') return [`The source “${name}” has a problem: ${problem}`];
+    const status = informers.find((each) => each.key === informer);
+    if (status === undefined || !synced) return [];
+    return freshnessNotes(name, status);
+  });
+}
+
+function freshnessNotes(name: string, status: InformerReport): string[] {
+  const heard = status.lastSignOfLife;
+  if (status.isStopped) return [`The cache of “${name}” has stopped: changes are no longer seen.`];
+  if (status.state === 'watching' || status.lastFailure === undefined) return [];
+  const since =
+    heard === undefined ? 'nothing was heard from the server yet' : `last heard from the server ${span(heard)} ago`;
+  return [`The cache of “${name}” may be behind: ${since} (${status.lastFailure.class}).`];
+}
+
+/** The version that is cached is not the one that asked for the last run: what changed in between was not let through. */
+function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Found): string[] {
+  const own = ownSource(sources);
+  const asked = run.causes.findLast(
+    ({ source, object }) => source === own?.name && object !== undefined && isFor(run, object),
+  );
+  const cached = found?.find((object) => object.informer === own?.informer)?.resourceVersion;
+  const version = asked?.object?.resourceVersion;
+  if (own === undefined || version === undefined || cached === undefined || version === cached) return [];
+  if (own.events.filtered === 0) return [];
+  return [`It has changed since, from version ${version} to ${cached}: the predicates of “${own.name}” filtered that.`];
+}
+
+/** The one of the objects that the controller reconciles. */
+const ownSource = (sources: ControllerReport['sources']): ControllerReport['sources'][number] | undefined =>
+  sources.find((source) => source.name.startsWith('for ')) ?? sources[0];
+
+/** Neither in the queue nor among the recent runs. */
+function unasked(controller: ControllerReport, report: ManagerReport, found: Found): Said {
+  const { sources, totals, recent } = controller;
+  const own = ownSource(sources);
+  if (own === undefined) return { state: 'idle', text: 'No event has asked for it: this controller has no sources.' };
+  const late = sources.find((source) => !source.synced);
+  if (late !== undefined) {
+    const text = `No event has asked for it: ${unsynced(late, report)}.`;
+    return { state: 'blocked', text };
+  }
+  const runs = Object.values(totals).reduce((sum, each) => sum + each, 0);
+  const forgotten =
+    runs > recent.length
+      ? ` Only recent runs are kept; it may have been reconciled before, among ${count(runs, 'run')}.`
+      : '';
+  const { filtered, failed } = own.events;
+  const refused =
+    filtered === 0 ? '' : ` Predicates have filtered ${count(filtered, 'event')} of “${own.name}” so far.`;
+  const broken = failed === 0 ? '' : ` The handler of “${own.name}” has failed for ${count(failed, 'event')}.`;
+  if (found === undefined || own.informer === undefined)
+    return { state: 'idle', text: `No event has asked for it.${refused}${broken}${forgotten}` };
+  if (found.some((object) => object.informer === own.informer)) {
+    // It is there, and was at the latest told at the start: either a predicate refused it, or its run is too long ago.
+    const text = `It is in the cache of “${own.name}”, but no event has asked for it.${refused}${broken}${forgotten}`;
+    return { state: 'idle', text };
+  }
+  const elsewhere = found.map(
+    ({ informer }) => report.informers.find((each) => each.key === informer)?.resource ?? informer,
+  );
+  const others =
+    elsewhere.length === 0 ? '' : ` An object of this name is cached among ${[...new Set(elsewhere)].join(', ')}.`;
+  const text = `It is not in the cache of “${own.name}”: it does not exist, or is outside of what is watched.${others}`;
+  return { state: 'idle', text };
+}

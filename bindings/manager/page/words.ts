@@ -1,0 +1,50 @@
+/** How times, keys and causes are said: the same words in the verdicts and on the page. Pure, as the page's own script carries it. */
+import type { Cause, CauseObject } from '../../controller/source.ts';
+import type { Request } from '../../request.ts';
+
+/** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`; `12 ms` below a tenth of a second. */
+export function span(ms: number): string {
+  const positive = Math.max(0, ms);
+  if (positive < 99.5) return `${Math.round(positive)} ms`;
+  if (positive < 9950) return `${(positive / 1000).toFixed(1)} s`;
+  const seconds = Math.round(positive / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return two(minutes, 'min', seconds % 60, 's');
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? two(hours, 'h', minutes % 60, 'min') : two(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function two(large: number, unit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`;
+}
+
+/** `namespace/name`, or the name alone where there is no namespace. */
+export function label({ namespace, name }: Request): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
+}
+
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+/**
+ * `update of Deployment demo/web (generationChanged)`, `retry 3 after an error`; for the run of `request`, in short what is in its namespace and
+ * `update of the Website itself`.
+ */
+export function causeText(cause: Cause, request?: Request): string {
+  const { kind, source, object, predicate, attempt } = cause;
+  if (kind === 'retry') return `retry${attempt === undefined ? '' : ` ${attempt}`} after an error`;
+  if (kind === 'requeue') return 'its last run asked for another';
+  if (kind === 'requeueAfter') return 'its last run asked for another after a time';
+  const by = predicate === undefined || predicate === '' ? '' : ` (${predicate})`;
+  if (object === undefined)
+    return kind === 'generic' ? `an event of ${source}${by}` : `${kind}, told by ${source}${by}`;
+  return `${kind} of ${objectText(object, source, request)}${kind === 'generic' ? `, told by ${source}` : ''}${by}`;
+}
+
+function objectText(object: CauseObject, source: string, request: Request | undefined): string {
+  const { kind, namespace, name } = object;
+  if (request === undefined || namespace !== request.namespace) return `${kind} ${label(object)}`;
+  return name === request.name && source.startsWith('for ') ? `the ${kind} itself` : `${kind} ${name}`;
+}

@@ -1,0 +1,121 @@
+/**
+ * Profiles on request, at the paths that Go programs have them: a CPU profile of the seconds to come, and the heap. They hold the names and
+ * the contents of everything in memory, secrets included, and taking them costs time; so they are served to this machine alone unless
+ * somebody says otherwise. Go: net/http/pprof; controller-runtime: manager Options.PprofBindAddress.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { getHeapSnapshot } from 'node:v8';
+import { sleep } from '../cache/wait.ts';
+import type { Clock } from '../clock.ts';
+import { answer, type Router, targetOf } from './router.ts';
+
+const DEFAULT_SECONDS = 30;
+/** A profile is kept in memory until it is sent. */
+const MOST_SECONDS = 600;
+
+const INDEX = `/debug/pprof/
+
+profile?seconds=30  a CPU profile of that time: load the .cpuprofile in the developer tools of Chromium or in an editor
+heap                all that is in memory, as a .heapsnapshot; the process stands still meanwhile
+heap?seconds=30     what was allocated in that time and is still there, sampled, as a .heapprofile
+`;
+
+/** Serves them at `/debug/pprof/`. One at a time: profiles of one process would measure each other. */
+export function serveProfiles(router: Router, clock: Clock): void {
+  let busy = false;
+  const alone =
+    (take: (seconds: number | undefined, request: IncomingMessage, response: ServerResponse) => Promise<void>) =>
+    async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const given = targetOf(request).query.get('seconds');
+      const seconds = given === null ? undefined : Number(given);
+      if (seconds !== undefined && !(seconds > 0 && seconds <= MOST_SECONDS)) {
+        return answer(response, 400, `"seconds" expected a number above 0 and at most ${MOST_SECONDS}\n`);
+      }
+      if (busy) return answer(response, 409, 'a profile is being taken already: try again when it is done\n');
+      busy = true;
+      try {
+        await take(seconds, request, response);
+      } finally {
+        busy = false;
+      }
+    };
+
+  router.handle('/debug/pprof/', (request, response) => {
+    const known = targetOf(request).path === '/debug/pprof/';
+    answer(response, known ? 200 : 404, known ? INDEX : '404 page not found\n');
+  });
+  router.handle(
+    '/debug/pprof/profile',
+    alone(async (seconds = DEFAULT_SECONDS, _, response) => {
+      const profile = await record(response, clock, seconds, {
+        start: [['Profiler.enable'], ['Profiler.start']],
+        stop: 'Profiler.stop',
+      });
+      send(response, profile, 'cpuprofile');
+    }),
+  );
+  router.handle(
+    '/debug/pprof/heap',
+    alone(async (seconds, _, response) => {
+      if (seconds === undefined) {
+        response.writeHead(200, headersOf('heapsnapshot'));
+        await pipeline(getHeapSnapshot(), response).catch((error: unknown) => {
+          if (!response.destroyed) throw error; // the reader left
+        });
+        return;
+      }
+      const profile = await record(response, clock, seconds, {
+        start: [['HeapProfiler.startSampling']],
+        stop: 'HeapProfiler.stopSampling',
+      });
+      send(response, profile, 'heapprofile');
+    }),
+  );
+}
+
+interface Recording {
+  readonly start: readonly (readonly ['Profiler.enable' | 'Profiler.start' | 'HeapProfiler.startSampling'])[];
+  readonly stop: 'Profiler.stop' | 'HeapProfiler.stopSampling';
+}
+
+/** Ends early when the reader leaves, or the server is stopped. */
+async function record(
+  response: ServerResponse,
+  clock: Clock,
+  seconds: number,
+  { start, stop }: Recording,
+): Promise<object> {
+  // Loaded on the first request: the inspector is not built into every Node.
+  const { Session } = await import('node:inspector/promises');
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  response.once('close', leave);
+  const session = new Session();
+  session.connect();
+  try {
+    for (const [method] of start) await session.post(method);
+    await sleep(clock, seconds * 1000, gone.signal);
+    return stop === 'Profiler.stop'
+      ? (await session.post('Profiler.stop')).profile
+      : (await session.post('HeapProfiler.stopSampling')).profile;
+  } finally {
+    session.disconnect();
+    response.removeListener('close', leave);
+  }
+}
+
+function send(response: ServerResponse, profile: object, extension: string): void {
+  if (response.destroyed) return;
+  response.writeHead(200, headersOf(extension));
+  response.end(JSON.stringify(profile));
+}
+
+function headersOf(extension: string): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'content-disposition': `attachment; filename="capstan.${extension}"`,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Which handler gets a request, by its path alone: a pattern that ends with a slash takes all paths below it, any other only itself; the
+ * longest that fits wins. Go: net/http ServeMux.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
+
+/** Answers a request, now or later. What it throws or rejects with is reported, and answered with 500. */
+export type HTTPHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+
+/** Of a request: the target is what the client wrote, which may be anything. */
+export function targetOf(request: IncomingMessage): { path: string; query: URLSearchParams } {
+  const [path = '', search = ''] = (request.url ?? '').split(/\?(.*)/s);
+  return { path: path === '' ? '/' : path, query: new URLSearchParams(search) };
+}
+
+export function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' });
+  response.end(text);
+}
+
+export const notFound: HTTPHandler = (_, response) => answer(response, 404, '404 page not found\n');
+
+export class Router {
+  readonly #handlers = new Map<string, HTTPHandler>();
+
+  /** Throws CapstanError INVALID_ARGUMENT for what is no path, and for one that is taken. */
+  handle(pattern: string, handler: HTTPHandler): void {
+    if (typeof pattern !== 'string' || !/^\/[^?#\s]*$/.test(pattern)) {
+      throw invalid('path', 'a path that starts with "/"', pattern);
+    }
+    requireFunction('handler', handler);
+    if (this.#handlers.has(pattern)) {
+      throw new CapstanError('INVALID_ARGUMENT', `the path ${pattern} has a handler already: take another one`);
+    }
+    this.#handlers.set(pattern, handler);
+  }
+
+  get size(): number {
+    return this.#handlers.size;
+  }
+
+  readonly serve: HTTPHandler = (request, response) => {
+    const { path } = targetOf(request);
+    const exact = this.#handlers.get(path);
+    if (exact !== undefined) return exact(request, response);
+    let best = '';
+    for (const pattern of this.#handlers.keys()) {
+      if (pattern.endsWith('/') && path.startsWith(pattern) && pattern.length > best.length) best = pattern;
+    }
+    return (this.#handlers.get(best) ?? notFound)(request, response);
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * The groups of a manager's runnables: who belongs where, and the order in which groups start and end. controller-runtime:
+ * pkg/manager/runnable_group.go runnables, internal.go Start and engageStopProcedure.
+ */
+import type { Runnable } from '../controller/index.ts';
+import { invalid, requireFunction, requireObject } from '../errors.ts';
+import {
+  GROUPS,
+  type GroupName,
+  type Member,
+  nameOf,
+  type OnError,
+  type Ready,
+  RunnableGroup,
+} from './runnable-group.ts';
+
+/**
+ * A runnable that has to be there before the controllers: an HTTP server, a webhook server, or a cache of another cluster. Without a
+ * group a runnable belongs to the leader, or to the others where `needLeaderElection` says that it does not.
+ */
+export interface GroupedRunnable extends Runnable {
+  readonly group: 'HTTP servers' | 'webhooks' | 'caches';
+  /** Resolves when it does its work, so that what comes after it may start; absent: at once. */
+  ready?: Ready;
+}
+
+/** Stopped one after the other; warm-up, beside them. */
+const STOP_ORDER: readonly GroupName[] = ['others', 'leader election', 'caches', 'webhooks', 'HTTP servers'];
+
+export class Runnables {
+  readonly #groups: Readonly<Record<GroupName, RunnableGroup>>;
+
+  constructor(onError: OnError) {
+    const group = (name: GroupName): RunnableGroup => new RunnableGroup(name, onError);
+    this.#groups = {
+      'HTTP servers': group('HTTP servers'),
+      webhooks: group('webhooks'),
+      caches: group('caches'),
+      others: group('others'),
+      warmup: group('warmup'),
+      'leader election': group('leader election'),
+    };
+  }
+
+  group(name: GroupName): RunnableGroup {
+    return this.#groups[name];
+  }
+
+  /** Throws CapstanError INVALID_ARGUMENT for what is no runnable, STOPPED for one that comes too late. */
+  add(runnable: Runnable): void {
+    requireObject('runnable', runnable);
+    requireFunction('runnable.start', runnable.start);
+    for (const method of ['needLeaderElection', 'warmup', 'report'] as const) {
+      if (runnable[method] !== undefined) requireFunction(`runnable.${method}`, runnable[method]);
+    }
+    const { group, ready } = runnable as Partial<GroupedRunnable>;
+    const ofLeader = runnable.needLeaderElection?.() ?? group === undefined;
+    if (ofLeader || group === undefined) {
+      this.#add(ofLeader ? 'leader election' : 'others', runnable);
+      return;
+    }
+    if (group !== 'HTTP servers' && group !== 'webhooks' && group !== 'caches')
+      throw invalid('runnable.group', "'HTTP servers', 'webhooks' or 'caches'", group);
+    if (ready !== undefined) requireFunction('runnable.ready', ready);
+    this.#groups[group].add(runnable, ready === undefined ? undefined : (options) => ready.call(runnable, options));
+  }
+
+  /** In the order in which they start, with the name of their group. */
+  members(): (Member & { readonly group: GroupName })[] {
+    return GROUPS.flatMap((group) => this.#groups[group].members().map((member) => ({ ...member, group })));
+  }
+
+  /**
+   * Ends all groups in their order; resolves when all have ended, or when the deadline fires and all have been told. Gives the
+   * names of those that were waited for and have not ended.
+   */
+  async stopAll(deadline: AbortSignal): Promise<string[]> {
+    const late = async (name: GroupName): Promise<string[]> => {
+      const hadTime = !deadline.aborted;
+      const left = await this.#groups[name].stopAndWait(deadline);
+      return hadTime ? left.map((member) => `${member.name} (${name})`) : [];
+    };
+    // Beside the others: a warm-up may hold what one of them waits for, or the other way round.
+    const warmup = late('warmup');
+    const names: string[] = [];
+    for (const name of STOP_ORDER) names.push(...(await late(name)));
+    return [...names, ...(await warmup)];
+  }
+
+  #add(group: 'others' | 'leader election', runnable: Runnable): void {
+    const { warmup } = this.#groups;
+    // Asked first, so that a runnable is not half added.
+    this.#groups[group].add(runnable);
+    if (runnable.warmup === undefined) return;
+    warmup.add({
+      name: nameOf(runnable),
+      start: async (options) => runnable.warmup?.(options),
+    });
+  }
+}

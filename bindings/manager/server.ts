@@ -1,0 +1,195 @@
+/**
+ * An HTTP server as a runnable: it listens when it is started and ends in order when it is stopped. controller-runtime:
+ * pkg/manager/server.go, pkg/internal/httpserver.
+ *
+ * Invariant: once `start` has settled, its port is free and none of its connections is left. Requests that are being answered when it is
+ * stopped are answered; their connections are closed with that, and those that are idle at once.
+ */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTLSServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
+import { type Clock, systemClock } from '../clock.ts';
+import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { type Logger, silentLogger } from '../logger.ts';
+import { type BindAddress, parseBindAddress } from './bind-address.ts';
+import { answer, type HTTPHandler } from './router.ts';
+import type { GroupedRunnable } from './runnables.ts';
+
+export interface HTTPServerOptions {
+  /** In messages and reports. */
+  name?: string;
+  /** Where it listens, as in Go: `:8080`, `127.0.0.1:8080`, `[::1]:0`. */
+  bindAddress: string;
+  /** Answers the requests. */
+  handler: HTTPHandler;
+  /** Key and certificate, for https; see node:tls. */
+  tls?: SecureContextOptions;
+  /**
+   * How long requests that are being answered may take once the server is stopped, in milliseconds; then their connections are cut. By
+   * default as long as the manager's `gracefulShutdownTimeout`.
+   */
+  shutdownTimeout?: number;
+  /** Whether it listens only while this process leads. Default false. */
+  onlyServeWhenLeader?: boolean;
+  /** For a server of webhooks, which are started before the caches and stopped after them. Default false. */
+  webhooks?: boolean;
+  logger?: Logger;
+  clock?: Clock;
+}
+
+/**
+ * A server that a manager runs.
+ *
+ * @example
+ * const server = new HTTPServer({
+ *   name: 'hello',
+ *   bindAddress: '127.0.0.1:0',
+ *   handler: (_, response) => void response.end('hello'),
+ * });
+ * const running = server.start({ signal });
+ * await server.listening();
+ * console.log(server.url); // http://127.0.0.1:40123
+ * await running;
+ */
+export class HTTPServer implements GroupedRunnable {
+  readonly name: string;
+  readonly #options: HTTPServerOptions;
+  readonly #bind: BindAddress;
+  /** Being answered. */
+  readonly #open = new Set<ServerResponse>();
+  #server: Server | undefined;
+  #address: AddressInfo | undefined;
+  #listening: PromiseWithResolvers<void> = Promise.withResolvers();
+  #closing = false;
+  #ended = false;
+
+  /** @throws CapstanError INVALID_ARGUMENT */
+  constructor(options: HTTPServerOptions) {
+    requireObject('options', options);
+    requireFunction('options.handler', options.handler);
+    const bind = parseBindAddress('options.bindAddress', options.bindAddress);
+    if (bind === undefined) throw invalid('options.bindAddress', 'an address such as ":8080"', options.bindAddress);
+    if (options.shutdownTimeout !== undefined) requireNumber('options.shutdownTimeout', options.shutdownTimeout);
+    this.name = options.name ?? `server on ${options.bindAddress}`;
+    this.#options = options;
+    this.#bind = bind;
+    this.#listening.promise.catch(() => undefined); // `start` rejects with the same
+  }
+
+  needLeaderElection(): boolean {
+    return this.#options.onlyServeWhenLeader ?? false;
+  }
+
+  get group(): 'HTTP servers' | 'webhooks' {
+    return this.#options.webhooks ? 'webhooks' : 'HTTP servers';
+  }
+
+  /** Where it listens, or did; `undefined` before. With a bind address of port 0 this is the way to learn the port. */
+  get address(): AddressInfo | undefined {
+    return this.#address;
+  }
+
+  /** `http://127.0.0.1:8080`; of a server on every interface by loopback. `undefined` before it listens. */
+  get url(): string | undefined {
+    if (this.#address === undefined) return undefined;
+    const host = this.#bind.host ?? '127.0.0.1';
+    const scheme = this.#options.tls === undefined ? 'http' : 'https';
+    return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${this.#address.port}`;
+  }
+
+  /** Resolves when it listens; rejects as `start` where it cannot. */
+  listening(): Promise<void> {
+    return this.#listening.promise;
+  }
+
+  /** As `listening`; of a failure `start` tells. */
+  async ready(): Promise<void> {
+    await this.#listening.promise.catch(() => undefined);
+  }
+
+  /**
+   * Listens until the signal fires.
+   *
+   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, and with ALREADY_STARTED the second time.
+   */
+  async start({ signal }: { signal: AbortSignal }): Promise<void> {
+    if (this.#server !== undefined) throw new CapstanError('ALREADY_STARTED', `the server "${this.name}" runs once`);
+    const { tls, logger = silentLogger } = this.#options;
+    const server = tls === undefined ? createServer() : createTLSServer(tls);
+    this.#server = server;
+    server.on('request', (request, response: ServerResponse) => void this.#serve(request, response));
+    const closed = new Promise<void>((resolve, reject) => {
+      server.once('close', resolve);
+      server.on('error', (cause) => reject(this.#listenError(cause)));
+    });
+    const stop = (): void => this.#stop(server);
+    try {
+      if (signal.aborted) return;
+      server.listen({ port: this.#bind.port, ...(this.#bind.host === undefined ? {} : { host: this.#bind.host }) });
+      server.once('listening', () => {
+        this.#address = server.address() as AddressInfo;
+        logger.info('serving', { server: this.name, url: this.url });
+        this.#listening.resolve();
+      });
+      signal.addEventListener('abort', stop, { once: true });
+      await closed;
+    } catch (error) {
+      this.#listening.reject(error);
+      if (server.listening) this.#stop(server);
+      throw error;
+    } finally {
+      this.#ended = true;
+      signal.removeEventListener('abort', stop);
+      this.#listening.reject(new CapstanError('STOPPED', `the server "${this.name}" has ended`));
+    }
+  }
+
+  /** Of a server that was told to stop: cuts all connections, and resolves when it has ended. For whoever can wait no longer. */
+  async kill(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    server.closeAllConnections();
+    if (this.#ended) return;
+    await new Promise<void>((resolve) => server.once('close', resolve));
+  }
+
+  #stop(server: Server): void {
+    const { shutdownTimeout, clock = systemClock } = this.#options;
+    this.#closing = true;
+    server.close();
+    // An answer that has begun promised to keep its connection, which would idle for Node's keepAliveTimeout of 5 s.
+    for (const response of this.#open) this.#closeWith(response);
+    server.closeIdleConnections();
+    if (shutdownTimeout === undefined) return;
+    const timer = clock.setTimer(() => server.closeAllConnections(), shutdownTimeout);
+    server.once('close', () => clock.clearTimer(timer));
+  }
+
+  #closeWith(response: ServerResponse): void {
+    const { socket } = response; // a finished response has none
+    if (!response.headersSent) response.setHeader('connection', 'close');
+    else response.once('finish', () => socket?.destroySoon());
+  }
+
+  async #serve(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
+    this.#open.add(response);
+    response.once('close', () => this.#open.delete(response));
+    if (this.#closing) this.#closeWith(response);
+    try {
+      await this.#options.handler(request, response);
+    } catch (error) {
+      handleError(error, `server "${this.name}": ${request.method} ${request.url}`);
+      if (response.headersSent) response.destroy();
+      else answer(response, 500, 'Internal Server Error\n');
+    }
+  }
+
+  #listenError(cause: Error): CapstanError {
+    const { bindAddress } = this.#options;
+    return new CapstanError('LISTEN', `the server "${this.name}" cannot listen on ${bindAddress}: ${cause.message}`, {
+      cause,
+    });
+  }
+}

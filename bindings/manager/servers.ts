@@ -1,0 +1,197 @@
+/**
+ * What a manager serves over HTTP: health, metrics, profiles and the live page, on one server for each bind address.
+ *
+ * Invariant: what lies below `/debug/` answers other machines only where its options allow that by name.
+ */
+import { handleError } from '../handle-error.ts';
+import { isLoopback, parseBindAddress } from './bind-address.ts';
+import { mergeExpositions } from './exposition-merge.ts';
+import { type Checker, HealthHandler } from './healthz.ts';
+import type { ManagerSettings } from './options.ts';
+import { type Access, refusal } from './page/access.ts';
+import type { LivePageHandler } from './page/debug-page.ts';
+import { serveProfiles } from './profiling.ts';
+import { answer, type HTTPHandler, Router, targetOf } from './router.ts';
+import { HTTPServer } from './server.ts';
+
+const METRICS = '/metrics';
+const DEBUG_PAGE = '/debug/capstan';
+
+/** The services of a manager, by name. */
+export type Service = 'healthProbe' | 'metrics' | 'profiling' | 'debugPage';
+
+/** Makes the live page, which answers to whom it is told. */
+export type NewPage = (access: { allowRemote: boolean; hosts: readonly string[] }) => LivePageHandler;
+
+export class Servers {
+  readonly #settings: ManagerSettings;
+  readonly #routers = new Map<string, { router: Router; names: string[] }>();
+  readonly #servers = new Map<string, HTTPServer>();
+  readonly #addresses = new Map<Service, string>();
+  readonly #healthz: HealthHandler;
+  readonly #readyz: HealthHandler;
+  readonly #collect: () => Iterable<string>;
+
+  /** `collect` gives the texts of all metrics. */
+  constructor(settings: ManagerSettings, collect: () => Iterable<string>, newPage: NewPage) {
+    this.#settings = settings;
+    this.#collect = collect;
+    this.#healthz = new HealthHandler(settings.logger);
+    this.#readyz = new HealthHandler(settings.logger);
+    this.#mountHealth();
+    this.#mountMetrics();
+    this.#mountProfiles();
+    this.#mountPage(newPage);
+    for (const [bindAddress, { router, names }] of this.#routers) {
+      const tls = bindAddress === settings.metrics.bindAddress ? settings.metrics.tls : undefined;
+      const { clock, logger } = settings;
+      const name = names.join(', ');
+      this.#servers.set(
+        bindAddress,
+        new HTTPServer({
+          name,
+          bindAddress,
+          handler: router.serve,
+          clock,
+          logger,
+          ...(tls === undefined ? {} : { tls }),
+        }),
+      );
+    }
+  }
+
+  all(): HTTPServer[] {
+    return [...this.#servers.values()];
+  }
+
+  has(service: Service): boolean {
+    return this.#addresses.has(service);
+  }
+
+  /** Where a service is; `undefined` where it is off, and before its server listens. */
+  url(service: Service): string | undefined {
+    const address = this.#addresses.get(service);
+    return address === undefined ? undefined : this.#servers.get(address)?.url;
+  }
+
+  addHealthzCheck(name: string, check: Checker): void {
+    this.#healthz.set(name, check);
+  }
+
+  addReadyzCheck(name: string, check: Checker): void {
+    this.#readyz.set(name, check);
+  }
+
+  /** False where metrics are not served. */
+  addMetricsHandler(path: string, handler: HTTPHandler): boolean {
+    const address = this.#addresses.get('metrics');
+    if (address === undefined) return false;
+    this.#router(address).handle(path, this.#filtered(handler));
+    return true;
+  }
+
+  #router(address: string, name?: string): Router {
+    let entry = this.#routers.get(address);
+    if (entry === undefined) {
+      entry = { router: new Router(), names: [] };
+      this.#routers.set(address, entry);
+    }
+    if (name !== undefined) entry.names.push(name);
+    return entry.router;
+  }
+
+  /** The router of a service, where its address is one. */
+  #place(service: Service, bindAddress: string | undefined, name: string): Router | undefined {
+    if (bindAddress === undefined || parseBindAddress(service, bindAddress) === undefined) return undefined;
+    this.#addresses.set(service, bindAddress);
+    return this.#router(bindAddress, name);
+  }
+
+  #mountHealth(): void {
+    const {
+      bindAddress,
+      readinessEndpointName = '/readyz',
+      livenessEndpointName = '/healthz',
+    } = this.#settings.healthProbe;
+    const router = this.#place('healthProbe', bindAddress, 'health probes');
+    for (const [endpoint, handler] of [
+      [readinessEndpointName, this.#readyz],
+      [livenessEndpointName, this.#healthz],
+    ] as const) {
+      const serve: HTTPHandler = (request, response) =>
+        handler.serve(targetOf(request).path.slice(endpoint.length), request, response);
+      router?.handle(endpoint, serve);
+      router?.handle(`${endpoint}/`, serve);
+    }
+  }
+
+  #mountMetrics(): void {
+    const { bindAddress, extraHandlers = {} } = this.#settings.metrics;
+    const router = this.#place('metrics', bindAddress, 'metrics');
+    if (router === undefined) return;
+    router.handle(
+      METRICS,
+      this.#filtered((_, response) => this.#serveMetrics(response)),
+    );
+    for (const [path, handler] of Object.entries(extraHandlers)) this.addMetricsHandler(path, handler);
+  }
+
+  /** One collector that fails is an error of the whole, as in Prometheus' own handler: half an answer would look like a reset. */
+  #serveMetrics(response: Parameters<HTTPHandler>[1]): void {
+    let text: string;
+    try {
+      text = mergeExpositions(this.#collect());
+    } catch (error) {
+      handleError(error, 'metrics');
+      const message = error instanceof Error ? error.message : String(error);
+      answer(response, 500, `An error has occurred while serving metrics:\n\n${message}\n`);
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+    response.end(text);
+  }
+
+  #filtered(handler: HTTPHandler): HTTPHandler {
+    const { filter } = this.#settings.metrics;
+    if (filter === undefined) return handler;
+    return async (request, response) => {
+      if (await filter(request, response)) return handler(request, response);
+    };
+  }
+
+  #mountProfiles(): void {
+    const { bindAddress, allowRemote = false } = this.#settings.profiling;
+    const router = this.#place('profiling', bindAddress, 'profiles');
+    if (router === undefined) return;
+    const inner = new Router();
+    serveProfiles(inner, this.#settings.clock);
+    router.handle('/debug/pprof/', guarded(inner.serve, { allowRemote, hosts: new Set() }));
+  }
+
+  /** The page says itself whom it answers to. */
+  #mountPage(newPage: NewPage): void {
+    const { debugPage, metrics } = this.#settings;
+    if (debugPage === false) return;
+    const own = typeof debugPage === 'object' ? debugPage : undefined;
+    const bindAddress = own?.bindAddress ?? metrics.bindAddress;
+    const bind = parseBindAddress('options.debugPage.bindAddress', bindAddress);
+    if (bind === undefined || (debugPage === undefined && !isLoopback(bind.host))) return;
+    const router = this.#place('debugPage', bindAddress, 'live page');
+    const allowRemote = own?.allowRemote ?? (debugPage === true && !isLoopback(bind.host));
+    const page = newPage({ allowRemote, hosts: own?.hosts ?? [] });
+    const serve: HTTPHandler = (request, response) => void page(request, response);
+    router?.handle(DEBUG_PAGE, serve);
+    router?.handle(`${DEBUG_PAGE}/`, serve);
+  }
+}
+
+function guarded(handler: HTTPHandler, access: Access): HTTPHandler {
+  return (request, response) => {
+    if (access.allowRemote || refusal(request, access) === undefined) return handler(request, response);
+    answer(
+      response,
+      403,
+      'profiles are for this machine alone: ask by localhost, for example through kubectl port-forward\n',
+    );
+  };
+}

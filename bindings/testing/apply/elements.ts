@@ -1,0 +1,52 @@
+/**
+ * What lists by keys and sets call their items, and which shape of a type a value has. Shared by all walks over typed values.
+ * structured-merge-diff: typed/helpers.go.
+ */
+import { isObject, type Json } from '../json.ts';
+import { type Atom, type ListType, memberType } from '../schema/atoms.ts';
+import { item, keyed } from './field-set.ts';
+
+export type Shape = 'scalar' | 'list' | 'map';
+
+/** The shape that a type takes with a value; null and what does not fit take the first one that the type has. */
+export function shapeOf(type: Atom, value: Json | undefined): Shape | undefined {
+  const has = value === undefined || value === null ? undefined : shapeOfValue(value);
+  if (has !== undefined && type[has] !== undefined) return has;
+  if (type.map !== undefined) return 'map';
+  if (type.scalar !== undefined) return 'scalar';
+  return type.list === undefined ? undefined : 'list';
+}
+
+const shapeOfValue = (value: Json): Shape => (Array.isArray(value) ? 'list' : isObject(value) ? 'map' : 'scalar');
+
+export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+
+/** The element of an item; throws a TypeError that says why it has none. */
+export function elementOf(list: ListType, value: Json): string {
+  if (list.merge === 'atomic') throw new TypeError('invalid indexing of non-associative list');
+  if (list.merge === 'set') {
+    if (isObject(value)) throw new TypeError("associative list without keys has an element that's a map type");
+    if (Array.isArray(value)) throw new TypeError('not supported: associative list with lists as elements');
+    if (value === null) throw new TypeError("associative list without keys has an element that's an explicit null");
+    return item(value);
+  }
+  if (value === null) throw new TypeError('associative list with keys may not have a null element');
+  if (!isObject(value)) throw new TypeError('associative list with keys may not have non-map elements');
+  const { map } = list.items();
+  const keys = list.merge.flatMap((key): [string, Json][] => {
+    const found = value[key] ?? map?.field(key)?.fallback;
+    return found === undefined ? [] : [[key, found]];
+  });
+  if (keys.length === 0) {
+    const names = list.merge.map((key) => JSON.stringify(key)).join(' ');
+    throw new TypeError(
+      `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+    );
+  }
+  return keyed(keys);
+}
+
+/** The type of a member; any JSON is not assumed where the type knows no such member. */
+export function typeOfMember(type: Atom, name: string): Atom | undefined {
+  return type.map === undefined ? undefined : memberType(type.map, name);
+}

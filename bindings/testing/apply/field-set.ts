@@ -1,0 +1,229 @@
+/**
+ * Sets of fields, as `metadata.managedFields` has them (FieldsV1): a tree of path elements, each of which may be in the set itself.
+ * Elements are kept in the form of the wire: `f:name` a member, `k:{"name":"a"}` an item of a list by its keys, `v:"a"` an item
+ * of a set. Sets are never changed once they were handed out: every operation makes a new one.
+ * structured-merge-diff: fieldpath/set.go, serialize.go.
+ */
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import { type Atom, memberType } from '../schema/atoms.ts';
+
+interface Node {
+  /** The element itself is in the set. */
+  readonly member: boolean;
+  readonly below: FieldSet;
+}
+
+export type Path = readonly string[];
+
+export class FieldSet {
+  static readonly empty = new FieldSet(new Map());
+  readonly #nodes: ReadonlyMap<string, Node>;
+
+  constructor(nodes: ReadonlyMap<string, Node>) {
+    this.#nodes = nodes;
+  }
+
+  static of(paths: Iterable<Path>): FieldSet {
+    const builder = new Builder();
+    for (const path of paths) builder.insert(path);
+    return builder.build();
+  }
+
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  has(element: string): boolean {
+    return this.#nodes.get(element)?.member ?? false;
+  }
+
+  hasPath(path: Path): boolean {
+    const [element, ...rest] = path;
+    if (element === undefined) return false;
+    return rest.length === 0 ? this.has(element) : this.below(element).hasPath(rest);
+  }
+
+  below(element: string): FieldSet {
+    return this.#nodes.get(element)?.below ?? FieldSet.empty;
+  }
+
+  union(other: FieldSet): FieldSet {
+    return this.#combine(other, (mine, others) => mine || others, true);
+  }
+
+  intersection(other: FieldSet): FieldSet {
+    return this.#combine(other, (mine, others) => mine && others, false);
+  }
+
+  difference(other: FieldSet): FieldSet {
+    return this.#combine(
+      other,
+      (mine, others) => mine && !others,
+      false,
+      (mine, others) => mine.difference(others),
+    );
+  }
+
+  /** Less the other's fields and all that lies below them. */
+  withoutTrees(other: FieldSet): FieldSet {
+    const nodes = new Map<string, Node>();
+    for (const [element, { member, below }] of this.#nodes) {
+      if (other.has(element)) continue;
+      keep(nodes, element, { member, below: below.withoutTrees(other.below(element)) });
+    }
+    return new FieldSet(nodes);
+  }
+
+  /** Nothing but what begins with this element. */
+  only(element: string): FieldSet {
+    const node = this.#nodes.get(element);
+    return new FieldSet(node === undefined ? new Map() : new Map([[element, node]]));
+  }
+
+  /** With those members of structs that are above fields of the set, which sets do not name. */
+  withNamedFields(type: Atom | undefined): FieldSet {
+    const nodes = new Map<string, Node>();
+    for (const [element, { member, below }] of this.#nodes) {
+      const field = element.startsWith('f:') ? element.slice(2) : undefined;
+      const named = field !== undefined && below.size > 0 && type?.map?.field(field) !== undefined;
+      const child =
+        field !== undefined
+          ? type?.map && memberType(type.map, field)
+          : element.startsWith('k:')
+            ? type?.list?.items()
+            : undefined;
+      nodes.set(element, { member: member || named, below: below.withNamedFields(child) });
+    }
+    return new FieldSet(nodes);
+  }
+
+  /** All paths, those that end at a level before those that go on. */
+  *paths(prefix: Path = []): Generator<Path> {
+    const sorted = [...this.#nodes].sort(([a], [b]) => compareElements(a, b));
+    for (const [element, { member }] of sorted) if (member) yield [...prefix, element];
+    for (const [element, { below }] of sorted) yield* below.paths([...prefix, element]);
+  }
+
+  toFieldsV1(): JsonObject {
+    const sorted = [...this.#nodes].sort(([a], [b]) => compareElements(a, b));
+    return Object.fromEntries(
+      sorted.map(([element, { member, below }]) => [
+        element,
+        { ...(member && below.size > 0 ? { '.': {} } : {}), ...below.toFieldsV1() },
+      ]),
+    );
+  }
+
+  /** Throws a TypeError for what is no such set. */
+  static fromFieldsV1(fields: Json | undefined): FieldSet {
+    if (fields === undefined || fields === null) return FieldSet.empty;
+    if (!isObject(fields)) throw new TypeError('fieldsV1 is no object');
+    const nodes = new Map<string, Node>();
+    for (const [name, children] of Object.entries(fields)) {
+      if (name === '.') continue;
+      if (!isObject(children)) throw new TypeError(`${name}: no object`);
+      const below = FieldSet.fromFieldsV1(children);
+      const element = canonical(name);
+      // Of a kind that is not known yet; the real server drops these too.
+      if (element !== undefined)
+        nodes.set(element, { member: below.size === 0 || Object.hasOwn(children, '.'), below });
+    }
+    return new FieldSet(nodes);
+  }
+
+  #combine(
+    other: FieldSet,
+    member: (mine: boolean, others: boolean) => boolean,
+    both: boolean,
+    below: (mine: FieldSet, others: FieldSet) => FieldSet = (mine, others) =>
+      both ? mine.union(others) : mine.intersection(others),
+  ): FieldSet {
+    const nodes = new Map<string, Node>();
+    for (const [element, mine] of this.#nodes) {
+      const others = other.#nodes.get(element);
+      keep(nodes, element, {
+        member: member(mine.member, others?.member ?? false),
+        below: below(mine.below, others?.below ?? FieldSet.empty),
+      });
+    }
+    if (both) for (const [element, node] of other.#nodes) if (!nodes.has(element)) nodes.set(element, node);
+    return new FieldSet(nodes);
+  }
+}
+
+function keep(nodes: Map<string, Node>, element: string, node: Node): void {
+  if (node.member || node.below.size > 0) nodes.set(element, node);
+}
+
+/** Collects paths; gives the set when all are in. */
+export class Builder {
+  readonly #nodes = new Map<string, { member: boolean; below: Builder }>();
+
+  insert(path: Path): void {
+    const [element, ...rest] = path;
+    if (element === undefined) return;
+    let node = this.#nodes.get(element);
+    if (node === undefined) {
+      node = { member: false, below: new Builder() };
+      this.#nodes.set(element, node);
+    }
+    if (rest.length === 0) node.member = true;
+    else node.below.insert(rest);
+  }
+
+  build(): FieldSet {
+    const nodes = new Map<string, Node>();
+    for (const [element, { member, below }] of this.#nodes) nodes.set(element, { member, below: below.build() });
+    return new FieldSet(nodes);
+  }
+}
+
+export const member = (name: string): string => `f:${name}`;
+export const item = (value: Json): string => `v:${JSON.stringify(value)}`;
+/** The keys in alphabetical order. */
+export const keyed = (keys: readonly (readonly [string, Json])[]): string =>
+  `k:${JSON.stringify(Object.fromEntries([...keys].sort(([a], [b]) => (a < b ? -1 : 1))))}`;
+
+/** An element as this server writes it, whoever wrote it. */
+function canonical(element: string): string | undefined {
+  const rest = element.slice(2);
+  switch (element.slice(0, 2)) {
+    case 'f:':
+    case 'i:':
+      return element;
+    case 'v:':
+      return item(JSON.parse(rest) as Json);
+    case 'k:':
+      return keyed(Object.entries(JSON.parse(rest) as Record<string, Json>));
+    default:
+      return undefined;
+  }
+}
+
+const ORDER = 'fkvi';
+
+function compareElements(a: string, b: string): number {
+  const order = ORDER.indexOf(a.charAt(0)) - ORDER.indexOf(b.charAt(0));
+  return order !== 0 ? order : a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** `.spec.containers[name="a"].image` */
+export function pathText(path: Path): string {
+  return path.map(elementText).join('');
+}
+
+function elementText(element: string): string {
+  const rest = element.slice(2);
+  switch (element.charAt(0)) {
+    case 'f':
+      return `.${rest}`;
+    case 'v':
+      return `[=${rest}]`;
+    case 'k':
+      return `[${Object.entries(JSON.parse(rest) as Record<string, Json>)
+        .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+        .join(',')}]`;
+    default:
+      return `[${rest}]`;
+  }
+}

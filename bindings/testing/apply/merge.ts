@@ -1,0 +1,83 @@
+/**
+ * Merges an applied configuration into an object: what it sets wins, lists by keys and sets keep what it does not name, and the order is
+ * the object's where it can be and the configuration's where they disagree. structured-merge-diff: typed/merge.go.
+ */
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import type { Atom, ListType, MapType } from '../schema/atoms.ts';
+import { memberType } from '../schema/atoms.ts';
+import { elementOf, isList, shapeOf } from './elements.ts';
+
+/** undefined: nothing came out. */
+export function merge(type: Atom, live: Json | undefined, config: Json | undefined): Json | undefined {
+  const shape = shapeOf(type, config === undefined ? live : config);
+  if (shape === 'map') {
+    const map = type.map as MapType;
+    const [left, right] = [isObject(live) ? live : {}, isObject(config) ? config : {}];
+    const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+    if (!map.atomic && names.size > 0) {
+      const out: [string, Json][] = [];
+      for (const name of names) {
+        const childType = memberType(map, name);
+        const merged =
+          childType === undefined ? (right[name] ?? left[name]) : merge(childType, left[name], right[name]);
+        if (merged !== undefined) out.push([name, merged]);
+      }
+      return out.length === 0 ? undefined : (Object.fromEntries(out) as JsonObject);
+    }
+  }
+  if (shape === 'list') {
+    const list = type.list as ListType;
+    const [left, right] = [isList(live) ? live : [], isList(config) ? config : []];
+    if (list.merge !== 'atomic' && left.length + right.length > 0) return mergeItems(list, left, right);
+  }
+  return config === undefined ? live : config;
+}
+
+function mergeItems(list: ListType, live: readonly Json[], config: readonly Json[]): Json | undefined {
+  const left = live.map((value) => elementOf(list, value));
+  const right = config.map((value) => elementOf(list, value));
+  const out: Json[] = [];
+  const take = (mine: Json | undefined, theirs: Json | undefined): void => {
+    const merged = merge(list.items(), mine, theirs);
+    if (merged !== undefined) out.push(merged);
+  };
+  /** The object's item of that name; one that is there twice is not merged with. */
+  const liveItem = (element: string): Json | undefined =>
+    left.indexOf(element) === left.lastIndexOf(element) ? live[left.indexOf(element)] : null;
+  const shared = right.filter((element) => left.includes(element));
+  const merged = new Set<string>();
+  let next = shared.shift();
+  for (let at = 0, to = 0; at < left.length || to < right.length; ) {
+    const mine = left[at];
+    const theirs = right[to];
+    if (mine !== undefined && theirs !== undefined) {
+      if (mine === theirs) {
+        merged.add(mine);
+        take(liveItem(mine), config[to]);
+        at++;
+        to++;
+        next = shared.shift();
+        continue;
+      }
+      if (right.includes(mine) && next !== undefined && next !== mine) {
+        at++; // shared, but not the one whose turn it is
+        continue;
+      }
+    }
+    if (mine !== undefined) {
+      if (!right.includes(mine)) {
+        take(live[at], undefined);
+        at++;
+        continue;
+      }
+      if (merged.has(mine)) at++;
+    }
+    if (theirs !== undefined) {
+      merged.add(theirs);
+      take(left.includes(theirs) ? liveItem(theirs) : undefined, config[to]);
+      to++;
+      if (next === theirs) next = shared.shift();
+    }
+  }
+  return out.length === 0 ? undefined : out;
+}

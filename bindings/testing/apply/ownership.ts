@@ -1,0 +1,195 @@
+/**
+ * What a write does to the owners of fields, and what an apply makes of an object. The rules:
+ * - who changes a field owns it, and nobody else does any longer; a field that is gone has no owner;
+ * - who applies owns what it applies, together with others who applied or wrote the same value; another value is a conflict;
+ * - what a manager applied before and does not apply now is removed, unless somebody else owns it.
+ * apimachinery: pkg/util/managedfields/internal; structured-merge-diff: merge/update.go.
+ */
+import { isObject, type Json, type JsonObject, sameJson, without } from '../json.ts';
+import type { Atom } from '../schema/atoms.ts';
+import { ApiError, type StatusCause } from '../status.ts';
+import { FieldSet, member, type Path, pathText } from './field-set.ts';
+import { capUpdaters, type Entry, identifier, type Managers, managerText } from './managers.ts';
+import { merge } from './merge.ts';
+import { compare, fieldsOf, remove, typeError } from './typed.ts';
+
+/** Which fields a write through this path cannot change, so that nobody comes to own them by it. */
+export type Filter = (fields: FieldSet) => FieldSet;
+
+export interface Writer {
+  manager: string;
+  apiVersion: string;
+  /** '' for the object itself. */
+  subresource: string;
+  now: string | undefined;
+  filter: Filter;
+}
+
+const path = (...names: string[]): Path => names.map(member);
+
+/** What the server fills in, or takes from the path: apimachinery stripmeta.go. */
+const STRIPPED = FieldSet.of([
+  path('apiVersion'),
+  path('kind'),
+  path('metadata'),
+  ...[
+    'name',
+    'namespace',
+    'creationTimestamp',
+    'selfLink',
+    'uid',
+    'generation',
+    'managedFields',
+    'resourceVersion',
+  ].map((name) => path('metadata', name)),
+]);
+
+/** All but these members of the object and what is below them. */
+export const allBut = (...paths: Path[]): Filter => {
+  const excluded = FieldSet.of(paths);
+  return (fields) => fields.withoutTrees(excluded);
+};
+
+export const nothingBut =
+  (name: string): Filter =>
+  (fields) =>
+    fields.only(member(name));
+
+export const pathOf = path;
+
+/** The object without its managers, as it is compared. */
+const bare = (object: JsonObject): JsonObject => {
+  const { metadata } = object;
+  return isObject(metadata) ? { ...object, metadata: without(metadata, 'managedFields') } : object;
+};
+
+/** The owners after an update that made `next` of `live`. */
+export function ownUpdate(
+  type: Atom,
+  live: JsonObject,
+  next: JsonObject,
+  managers: Managers,
+  writer: Writer,
+): Managers {
+  const entry = {
+    manager: writer.manager,
+    operation: 'Update',
+    apiVersion: writer.apiVersion,
+    subresource: writer.subresource,
+  } as const;
+  const { left, changed } = settle(type, live, next, managers, undefined, writer.filter);
+  const id = identifier(entry);
+  const gained = changed.difference(STRIPPED);
+  if (gained.size > 0) {
+    const before = left.get(id)?.fields ?? FieldSet.empty;
+    left.set(id, { ...entry, fields: gained.union(before), time: writer.now });
+  }
+  return capUpdaters(left);
+}
+
+/** What the others keep, what conflicts, and what changed. */
+function settle(
+  type: Atom,
+  live: Json,
+  next: Json,
+  managers: Managers,
+  self: string | undefined,
+  filter: Filter,
+): { left: Map<string, Entry>; conflicts: Map<Entry, FieldSet>; changed: FieldSet } {
+  const difference = compare(type, bare(live as JsonObject), bare(next as JsonObject));
+  const changed = filter(difference.added.union(difference.modified));
+  const removed = filter(difference.removed);
+  const left = new Map<string, Entry>();
+  const conflicts = new Map<Entry, FieldSet>();
+  for (const [id, entry] of managers) {
+    if (id === self) {
+      left.set(id, entry);
+      continue;
+    }
+    const conflict = entry.fields.intersection(changed);
+    if (conflict.size > 0) conflicts.set(entry, conflict);
+    const fields = entry.fields.difference(conflict).difference(removed);
+    if (fields.size > 0) left.set(id, { ...entry, fields });
+  }
+  return { left, conflicts, changed };
+}
+
+export interface Applied {
+  /** undefined: the object is as it was. */
+  object: JsonObject | undefined;
+  managers: Managers;
+}
+
+/** Applies a configuration. Throws a 409 for fields that others own with another value, unless `force`. */
+export function ownApply(
+  type: Atom,
+  live: JsonObject,
+  config: JsonObject,
+  managers: Managers,
+  writer: Writer,
+  force: boolean,
+): Applied {
+  const entry = {
+    manager: writer.manager,
+    operation: 'Apply',
+    apiVersion: writer.apiVersion,
+    subresource: writer.subresource,
+  } as const;
+  const id = identifier(entry);
+  const last = managers.get(id);
+  const before = bare(live);
+  const fields = writer.filter(fieldsOf(type, config));
+  const owners = new Map(managers);
+  owners.set(id, { ...entry, fields, time: last?.time });
+  const merged = merge(type, before, config) as JsonObject;
+  const next = last === undefined ? merged : prune(type, merged, owners, last.fields);
+  const { left, conflicts } = settle(type, before, next, owners, id, writer.filter);
+  if (conflicts.size > 0 && !force) throw applyConflict(conflicts);
+  const same = sameJson(before, next);
+  const owned = fields.difference(STRIPPED);
+  if (owned.size === 0) left.delete(id);
+  else left.set(id, { ...entry, fields: owned, time: same ? last?.time : writer.now });
+  return { object: same ? undefined : next, managers: left };
+}
+
+/** Removes what was applied last and is not now, if nobody else owns it. */
+function prune(type: Atom, merged: JsonObject, owners: Managers, last: FieldSet): JsonObject {
+  const named = (set: FieldSet): FieldSet => set.withNamedFields(type);
+  let pruned = remove(type, merged, named(last)) ?? {};
+  const all = named(fieldsOf(type, merged));
+  let owned = FieldSet.empty;
+  for (const { fields } of owners.values()) owned = owned.union(fields);
+  pruned = remove(type, merged, all.difference(named(fieldsOf(type, pruned)).union(named(owned)))) ?? {};
+  // What nobody owned before stays: only what this manager had applied may go.
+  const gone = all.difference(named(fieldsOf(type, pruned))).intersection(named(last));
+  return (remove(type, merged, gone) ?? {}) as JsonObject;
+}
+
+/** 500 for a configuration that is not of its type, in the words of the real server. */
+export function requireTyped(type: Atom, config: JsonObject, what: string): void {
+  const wrong = typeError(type, config);
+  if (wrong !== undefined) throw new ApiError(500, `failed to create typed patch object (${what}): ${wrong}`);
+}
+
+function applyConflict(conflicts: Map<Entry, FieldSet>): ApiError {
+  const sorted = [...conflicts].sort(([a], [b]) => (managerText(a) < managerText(b) ? -1 : 1));
+  const causes: StatusCause[] = sorted.flatMap(([entry, fields]) =>
+    [...fields.paths()].map((at) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with ${managerText(entry)}`,
+      field: pathText(at),
+    })),
+  );
+  const [only] = causes;
+  const message =
+    causes.length === 1
+      ? `Apply failed with 1 conflict: ${only?.message}: ${only?.field}`
+      : `Apply failed with ${causes.length} conflicts: ${sorted
+          .map(([entry, fields]) =>
+            [`conflicts with ${managerText(entry)}:`, ...[...fields.paths()].map((at) => `- ${pathText(at)}`)].join(
+              '\n',
+            ),
+          )
+          .join('\n')}`;
+  return new ApiError(409, message, { reason: 'Conflict', details: { causes } });
+}

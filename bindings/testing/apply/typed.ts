@@ -1,0 +1,242 @@
+/**
+ * Typed values: which fields a value sets, what two values differ in, and a value without some fields. Everything is told in sets of
+ * fields, so that it can be held against what managers own. structured-merge-diff: typed/tofieldset.go, compare.go, remove.go.
+ */
+import { goText, isObject, type Json, type JsonObject, sameJson } from '../json.ts';
+import type { Atom, ListType, MapType } from '../schema/atoms.ts';
+import { memberType } from '../schema/atoms.ts';
+import { elementOf, isList, shapeOf } from './elements.ts';
+import { Builder, type FieldSet, member, type Path, pathText } from './field-set.ts';
+
+/** What a value sets, to be owned by who applies it. */
+export function fieldsOf(type: Atom, value: Json): FieldSet {
+  const builder = new Builder();
+  collect(type, value, [], builder);
+  return builder.build();
+}
+
+function collect(type: Atom, value: Json, path: Path, into: Builder): void {
+  const shape = shapeOf(type, value);
+  if (shape === 'scalar') into.insert(path);
+  if (shape === 'map') {
+    const map = type.map as MapType;
+    if (map.atomic) into.insert(path);
+    else if (isObject(value)) {
+      for (const [name, child] of Object.entries(value)) {
+        if (child === undefined) continue;
+        const at = [...path, member(name)];
+        const childType = memberType(map, name);
+        if (childType !== undefined) collect(childType, child, at, into);
+        const empty = child === null || (isObject(child) && Object.keys(child).length === 0);
+        if (empty || map.field(name) === undefined) into.insert(at);
+      }
+    }
+  }
+  if (shape === 'list') {
+    const list = type.list as ListType;
+    if (list.merge === 'atomic') into.insert(path);
+    else if (isList(value)) collectItems(list, value, path, into);
+  }
+}
+
+function collectItems(list: ListType, items: readonly Json[], path: Path, into: Builder): void {
+  const elements = items.map((value) => elementOf(list, value));
+  for (const [at, value] of items.entries()) {
+    const element = elements[at] as string;
+    // An item that is there twice is owned as a whole.
+    const twice = elements.indexOf(element) !== elements.lastIndexOf(element);
+    if (!twice) collect(list.items(), value, [...path, element], into);
+    into.insert([...path, element]);
+  }
+}
+
+/** What is wrong with a value of this type, as `.spec.x: expected string, got …`; undefined: nothing. */
+export function typeError(type: Atom, value: Json, path: Path = []): string | undefined {
+  const fail = (why: string): string => `${pathText(path)}: ${why}`;
+  const shape = shapeOf(type, value);
+  if (value === null || shape === undefined) return undefined;
+  if (shape === 'scalar') {
+    const wanted = type.scalar === 'numeric' ? 'number' : type.scalar;
+    if (typeof value === 'object')
+      return fail(`expected ${wanted === 'any' ? 'any scalar' : wanted}, got ${goValue(value)}`);
+    if (wanted === 'any' || typeof value === wanted) return undefined;
+    if (wanted === 'number') return fail(`expected numeric (int or float), got ${goType(value)}`);
+    if (wanted === 'string') return fail(`expected string, got &value.valueUnstructured{Value:${goValue(value)}}`);
+    return fail(`expected boolean, got &{${String(value)}}`);
+  }
+  if (shape === 'map') {
+    if (!isObject(value)) return fail(`expected map, got &{${goText(value)}}`);
+    const map = type.map as MapType;
+    for (const [name, child] of Object.entries(value)) {
+      if (child === undefined) continue;
+      const childType = memberType(map, name);
+      if (childType === undefined) return `${pathText([...path, member(name)])}: field not declared in schema`;
+      const wrong = typeError(childType, child, [...path, member(name)]);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  }
+  if (!isList(value)) return fail(`expected list, got &{${goText(value)}}`);
+  const list = type.list as ListType;
+  const seen = new Set<string>();
+  for (const [at, child] of value.entries()) {
+    let element = `i:${at}`;
+    if (list.merge !== 'atomic') {
+      try {
+        element = elementOf(list, child);
+      } catch (error) {
+        return fail(`element ${at}: ${(error as Error).message}`);
+      }
+      if (seen.has(element)) return fail(`duplicate entries for key ${pathText([element])}`);
+      seen.add(element);
+    }
+    const wrong = typeError(list.items(), child, [...path, element]);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+const goType = (value: Json): string => (typeof value === 'boolean' ? 'bool' : typeof value);
+const goValue = (value: Json): string => (typeof value === 'string' ? JSON.stringify(value) : goText(value));
+
+/** What differs between two values, each field in one set at most. */
+export interface Comparison {
+  added: FieldSet;
+  modified: FieldSet;
+  removed: FieldSet;
+}
+
+export function compare(type: Atom, old: Json | undefined, now: Json | undefined): Comparison {
+  const walk = { added: new Builder(), modified: new Builder(), removed: new Builder() };
+  if (old !== undefined || now !== undefined) compareAt(type, old, now, [], walk);
+  return { added: walk.added.build(), modified: walk.modified.build(), removed: walk.removed.build() };
+}
+
+interface Differences {
+  added: Builder;
+  modified: Builder;
+  removed: Builder;
+}
+
+function compareAt(type: Atom, old: Json | undefined, now: Json | undefined, path: Path, into: Differences): void {
+  const [before, after] = [shapeOf(type, old), shapeOf(type, now)];
+  let leaf: boolean;
+  if (now === undefined) leaf = compareAs(before, type, old, now, path, into);
+  else if (old === undefined || before === after) leaf = compareAs(after, type, old, now, path, into);
+  else {
+    compareAs(before, type, old, now, path, into);
+    leaf = compareAs(after, type, old, now, path, into);
+  }
+  if (leaf) return;
+  if (old === undefined) into.added.insert(path);
+  else if (now === undefined) into.removed.insert(path);
+}
+
+/** true: the value was compared as one. */
+function compareAs(
+  shape: ReturnType<typeof shapeOf>,
+  type: Atom,
+  old: Json | undefined,
+  now: Json | undefined,
+  path: Path,
+  into: Differences,
+): boolean {
+  if (shape === 'map') {
+    const map = type.map as MapType;
+    const [left, right] = [isObject(old) ? old : {}, isObject(now) ? now : {}];
+    const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+    if (!map.atomic && names.size > 0) {
+      for (const name of names) {
+        const childType = memberType(map, name);
+        if (childType !== undefined && (left[name] !== undefined || right[name] !== undefined))
+          compareAt(childType, left[name], right[name], [...path, member(name)], into);
+      }
+      return false;
+    }
+  }
+  if (shape === 'list') {
+    const list = type.list as ListType;
+    const [left, right] = [isList(old) ? old : [], isList(now) ? now : []];
+    if (list.merge !== 'atomic' && left.length + right.length > 0) {
+      compareItems(list, left, right, path, into);
+      return false;
+    }
+  }
+  if (old === undefined) into.added.insert(path);
+  else if (now === undefined) into.removed.insert(path);
+  else if (!sameJson(old, now)) into.modified.insert(path);
+  return true;
+}
+
+function compareItems(list: ListType, old: readonly Json[], now: readonly Json[], path: Path, into: Differences): void {
+  const [left, right] = [byElement(list, old), byElement(list, now)];
+  const none: readonly Json[] = [];
+  for (const element of new Set([...left.keys(), ...right.keys()])) {
+    const [before, after] = [left.get(element) ?? none, right.get(element) ?? none];
+    const at = [...path, element];
+    if (before.length <= 1 && after.length <= 1) compareAt(list.items(), before[0], after[0], at, into);
+    else if (before.length >= 2 && after.length >= 2) {
+      if (!sameJson(before, after)) into.modified.insert(at);
+    } else if (before.length >= 2) {
+      if (after.length > 0) compareAt(list.items(), undefined, after[0], at, into);
+      into.removed.insert(at);
+    } else {
+      if (before.length > 0) compareAt(list.items(), before[0], undefined, at, into);
+      into.added.insert(at);
+    }
+  }
+}
+
+/** The items by their elements; those that have none are left out, as they cannot be owned. */
+export function byElement(list: ListType, items: readonly Json[]): Map<string, Json[]> {
+  const found = new Map<string, Json[]>();
+  for (const value of items) {
+    const element = tryElement(list, value);
+    if (element === undefined) continue;
+    const same = found.get(element);
+    if (same === undefined) found.set(element, [value]);
+    else same.push(value);
+  }
+  return found;
+}
+
+function tryElement(list: ListType, value: Json): string | undefined {
+  try {
+    return elementOf(list, value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value without these fields; undefined: nothing is left of it. */
+export function remove(type: Atom, value: Json, fields: FieldSet): Json | undefined {
+  const shape = shapeOf(type, value);
+  if (shape === 'map') {
+    const map = type.map as MapType;
+    if (map.atomic || !isObject(value)) return undefined;
+    const left: [string, Json][] = [];
+    for (const [name, child] of Object.entries(value)) {
+      const element = member(name);
+      if (child === undefined || fields.has(element)) continue;
+      left.push([name, removeBelow(memberType(map, name), child, fields.below(element))]);
+    }
+    return left.length === 0 ? undefined : (Object.fromEntries(left) as JsonObject);
+  }
+  if (shape === 'list') {
+    const list = type.list as ListType;
+    if (list.merge === 'atomic' || !isList(value)) return undefined;
+    const left = value.flatMap((child) => {
+      const element = tryElement(list, child);
+      if (element === undefined) return [child];
+      return fields.has(element) ? [] : [removeBelow(list.items(), child, fields.below(element))];
+    });
+    return left.length === 0 ? undefined : left;
+  }
+  return value;
+}
+
+function removeBelow(type: Atom | undefined, value: Json, fields: FieldSet): Json {
+  if (type === undefined || fields.size === 0) return value;
+  // What nothing is left of is null, as the library the real server uses has it; the object that is stored has no nulls.
+  return remove(type, value, fields) ?? null;
+}

@@ -1,0 +1,217 @@
+/**
+ * The fields of an object as they are read: those that its kind does not have are dropped and told, those of another type are refused,
+ * names that stand twice are told. apiserver: pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
+ */
+import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
+import type { Kind } from './registry/kinds.ts';
+import { typeOf } from './registry/types.ts';
+import type { Atom, Field } from './schema/atoms.ts';
+import { typeNamed } from './schema/built-in.ts';
+import { prune } from './schema/defaults.ts';
+
+export interface ReadFields {
+  object: JsonObject;
+  /** `unknown field "spec.x"`, in the order in which the real server tells them. */
+  problems: string[];
+}
+
+/** A field of another type than its kind says; the message is that of Go's decoder. */
+export class FieldTypeError extends Error {}
+
+/** @param text the object as it was sent; undefined: it was not, and has no name twice */
+export function readFields(kind: Kind, object: JsonObject, text: string | undefined): ReadFields {
+  const unknown: string[] = [];
+  const read = kind.builtIn ? readBuiltIn(kind, object, unknown) : object;
+  if (!kind.builtIn) findUnknown(kind, object, unknown);
+  const problems = [
+    ...(text === undefined ? [] : duplicateFields(text, object)),
+    ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
+  ];
+  return { object: read, problems };
+}
+
+/** Of a custom object: metadata first, then by name. They are dropped when it is stored. */
+function findUnknown(kind: Kind, object: JsonObject, unknown: string[]): void {
+  const metadata = typeNamed('ObjectMeta').map;
+  for (const name of Object.keys(objectAt(object, 'metadata'))) {
+    if (metadata?.field(name) === undefined) unknown.push(`metadata.${name}`);
+  }
+  if (kind.schema === undefined) return;
+  const found: string[] = [];
+  prune(kind.schema, object, true, (path) => found.push(path));
+  unknown.push(...found.sort());
+}
+
+function readBuiltIn(kind: Kind, object: JsonObject, unknown: string[]): JsonObject {
+  const walk: Walk = { unknown, struct: kind.kind };
+  return readStruct(typeOf(kind), object, '', '', walk) as JsonObject;
+}
+
+interface Walk {
+  unknown: string[];
+  /** The Go type whose field is read. */
+  struct: string;
+}
+
+/** @param path with indices, for what is unknown @param names without, for what is of another type */
+function readStruct(type: Atom, value: JsonObject, path: string, names: string, walk: Walk): Json {
+  const members: [string, Json | undefined][] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const at = path === '' ? name : `${path}.${name}`;
+    const field = type.map?.field(name);
+    if (field === undefined) {
+      walk.unknown.push(at);
+      continue;
+    }
+    if (member === undefined) continue;
+    // Its members are read with its messages in registry/metadata.ts.
+    const whole = at === 'metadata' && isObject(member);
+    if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
+    const read = whole ? member : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
+    // Go leaves out empty lists and maps, save where a kind must have them.
+    if (field.required === true || !isEmptyCollection(field, read)) members.push([name, read]);
+  }
+  return Object.fromEntries(members);
+}
+
+function isEmptyCollection(field: Field, value: Json): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return isObject(value) && field.type().map?.values !== undefined && Object.keys(value).length === 0;
+}
+
+function noteUnknown(field: Field, name: string, path: string, walk: Walk): void {
+  if (field.type().map?.field(name) === undefined) walk.unknown.push(`${path}.${name}`);
+}
+
+const readField = (field: Field, value: Json, path: string, names: string, walk: Walk): Json =>
+  readValue(field.code, field.type(), value, path, names, walk);
+
+/** Go's types by the codes of the table; none: any JSON is taken. */
+const GO_TYPES: Record<string, string> = { s: 'string', i: 'int32', l: 'int64', n: 'float64', b: 'bool' };
+
+function readValue(code: string, type: Atom, value: Json, path: string, names: string, walk: Walk): Json {
+  if (value === null || code === '*') return value;
+  const fail = (goType: string): Error =>
+    new FieldTypeError(
+      `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} of type ${goType}`,
+    );
+  if (type.list !== undefined) {
+    const item = code.slice(1, code.search(/[|\]]/));
+    if (!Array.isArray(value)) throw fail(goTypeOf(code));
+    const items = type.list.items();
+    return value.map((child: Json, at) => readValue(item, items, child, `${path}[${at}]`, names, walk));
+  }
+  if (type.map !== undefined) {
+    if (!isObject(value)) throw fail(goTypeOf(code));
+    if (type.map.values === undefined) {
+      const outer = walk.struct;
+      walk.struct = code.split('.')[0] ?? code;
+      const read = readStruct(type, value, path, names, walk);
+      walk.struct = outer;
+      return read;
+    }
+    const values = type.map.values();
+    const inner = code.slice(1, code.lastIndexOf('}'));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, child]) => [
+        name,
+        child === undefined ? child : readValue(inner, values, child, `${path}.${name}`, names, walk),
+      ]),
+    );
+  }
+  const wanted = GO_TYPES[code];
+  if (wanted === undefined) return value;
+  const given = typeof value === 'number' ? 'number' : typeof value;
+  const expected = wanted === 'string' ? 'string' : wanted === 'bool' ? 'boolean' : 'number';
+  if (given !== expected) throw fail(wanted);
+  if ((code === 'i' || code === 'l') && !Number.isInteger(value)) {
+    throw new FieldTypeError(
+      `json: cannot unmarshal number ${String(value)} into Go struct field ${walk.struct}.${names} of type ${wanted}`,
+    );
+  }
+  return value;
+}
+
+function goTypeOf(code: string): string {
+  if (code.startsWith('{')) return `map[string]${goTypeOf(code.slice(1, code.lastIndexOf('}')))}`;
+  if (code.startsWith('[')) return `[]${goTypeOf(code.slice(1, code.search(/[|\]]/)))}`;
+  return GO_TYPES[code] ?? `v1.${code.split('.')[0]}`;
+}
+
+const jsonType = (value: Json): string =>
+  Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+
+/** `duplicate field "spec.x"` for each name that an object has twice, as the text has them. */
+export function duplicateFields(text: string, object: JsonObject): string[] {
+  // The text as it comes from most clients is what the object gives again; then there are none.
+  if (JSON.stringify(object).length === text.length) return [];
+  const found = new Set<string>();
+  new Scanner(text, (path) => found.add(path)).value('');
+  return [...found].map((path) => `duplicate field ${JSON.stringify(path)}`);
+}
+
+/** Walks over text that is known to be JSON. */
+class Scanner {
+  readonly #text: string;
+  readonly #twice: (path: string) => void;
+  #at = 0;
+
+  constructor(text: string, twice: (path: string) => void) {
+    this.#text = text;
+    this.#twice = twice;
+  }
+
+  value(path: string): void {
+    switch (this.#next()) {
+      case '{':
+        this.#members(path);
+        return;
+      case '[':
+        this.#items(path);
+        return;
+      case '"':
+        this.#string();
+        return;
+      default:
+        while (this.#at < this.#text.length && !/[,\]}\s]/.test(this.#text.charAt(this.#at))) this.#at++;
+    }
+  }
+
+  #members(path: string): void {
+    const seen = new Set<string>();
+    this.#at++;
+    while (this.#next() !== '}') {
+      const name = JSON.parse(this.#string()) as string;
+      const at = path === '' ? name : `${path}.${name}`;
+      if (seen.has(name)) this.#twice(at);
+      seen.add(name);
+      this.#next();
+      this.#at++;
+      this.value(at);
+      if (this.#next() === ',') this.#at++;
+    }
+    this.#at++;
+  }
+
+  #items(path: string): void {
+    this.#at++;
+    for (let at = 0; this.#next() !== ']'; at++) {
+      this.value(`${path}[${at}]`);
+      if (this.#next() === ',') this.#at++;
+    }
+    this.#at++;
+  }
+
+  #string(): string {
+    const from = this.#at++;
+    while (this.#text.charAt(this.#at) !== '"') this.#at += this.#text.charAt(this.#at) === '\\' ? 2 : 1;
+    this.#at++;
+    return this.#text.slice(from, this.#at);
+  }
+
+  /** The next character that is no space. */
+  #next(): string {
+    while (/\s/.test(this.#text.charAt(this.#at))) this.#at++;
+    return this.#text.charAt(this.#at);
+  }
+}

@@ -1,0 +1,89 @@
+/** Patches of all four kinds, from the body of a request to the change of an object: what is no patch is refused here. */
+import { checkObject, parseJson } from './body.ts';
+import { duplicateFields, FieldTypeError, readFields } from './fields.ts';
+import { goText, isObject, type Json, type JsonObject } from './json.ts';
+import type { PatchType } from './media-types.ts';
+import type { FieldValidation } from './options.ts';
+import { jsonPatch, mergePatch } from './patch.ts';
+import type { Kind, Kinds } from './registry/kinds.ts';
+import type { Change } from './registry/registry.ts';
+import { typeOf } from './registry/types.ts';
+import { badRequest, fieldInvalid, invalidObject } from './status.ts';
+import { strategicPatch } from './strategic.ts';
+
+/** What a patch makes of an object, and what there is to warn about once it was made. */
+export interface Patched {
+  change: Change;
+  warnings: string[];
+}
+
+export function patchFrom(
+  kind: Kind,
+  kinds: Kinds,
+  type: Exclude<PatchType, 'apply'>,
+  body: string,
+  validation: FieldValidation,
+): Patched {
+  const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
+  const patch = parseJson(body, (why) => badRequest(`${decoding}${why}`));
+  if (type !== 'json' && !isObject(patch)) {
+    const what = Array.isArray(patch) ? 'array' : typeof patch;
+    throw badRequest(`${decoding}json: cannot unmarshal ${what} into Go value of type map[string]interface {}`);
+  }
+  const warnings: string[] = [];
+  const change = (existing: JsonObject): JsonObject => {
+    const result = make(kind, type, existing, patch);
+    const object = checkObject(kind, kinds, result, () => JSON.stringify(result));
+    const refuse = (why: string): Error => {
+      const shown = type === 'strategic' ? goText(patch) : JSON.stringify(result);
+      return invalidObject({ group: '', what: '', name: '' }, [fieldInvalid('patch', shown, why)]);
+    };
+    let problems: string[];
+    let read: JsonObject;
+    try {
+      ({ object: read, problems } = readFields(kind, object, undefined));
+    } catch (error) {
+      if (error instanceof FieldTypeError) throw refuse(error.message);
+      throw error;
+    }
+    // A name that stands twice is found in the patch: the object has none.
+    const all = isObject(patch)
+      ? [...duplicateFields(body, patch), ...problems]
+      : [...unknownInOperations(patch), ...problems];
+    if (validation === 'Strict' && all.length > 0) throw refuse(`strict decoding error: ${all.join(', ')}`);
+    if (validation === 'Warn') warnings.splice(0, warnings.length, ...all);
+    return read;
+  };
+  return { change, warnings };
+}
+
+function make(kind: Kind, type: Exclude<PatchType, 'apply'>, existing: JsonObject, patch: Json): JsonObject {
+  if (type === 'json') return jsonPatch(existing, patch);
+  if (type === 'merge') return mergePatch(existing, patch) as JsonObject;
+  return strategicPatch(typeOf(kind), existing, patch as JsonObject);
+}
+
+const OPERATION = ['op', 'path', 'from', 'value'];
+
+function unknownInOperations(patch: Json): string[] {
+  if (!Array.isArray(patch)) return [];
+  return (patch as readonly Json[]).flatMap((operation, at) =>
+    isObject(operation)
+      ? Object.keys(operation)
+          .filter((name) => !OPERATION.includes(name))
+          .map((name) => `json patch unknown field "[${at}].${name}"`)
+      : [],
+  );
+}
+
+/** The body of an apply patch. It is YAML by its type; this server reads the part of YAML that is JSON. */
+export function configurationFrom(body: string): JsonObject {
+  const fail = (why: string): Error => badRequest(`error decoding YAML: ${why}`);
+  if (body.trim() === '') return {};
+  const config = parseJson(body, () => fail('error converting YAML to JSON: yaml: found unexpected end of stream'));
+  if (isObject(config)) return config;
+  const what = Array.isArray(config) ? 'array' : typeof config;
+  throw fail(
+    `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${what} into Go value of type map[string]interface {}`,
+  );
+}

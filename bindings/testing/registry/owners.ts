@@ -1,0 +1,149 @@
+/**
+ * The owners of an object's fields, from write to write: what each kind's type is, which fields a path can write, and what
+ * `metadata.managedFields` of the written object says. The bookkeeping itself is in apply/.
+ */
+import { decodeManagers, encodeManagers, isReset, type Managers } from '../apply/managers.ts';
+import {
+  allBut,
+  type Filter,
+  nothingBut,
+  ownApply,
+  ownUpdate,
+  pathOf,
+  requireTyped,
+  type Writer,
+} from '../apply/ownership.ts';
+import { readFields } from '../fields.ts';
+import { type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
+import { badRequest } from '../status.ts';
+import { EMPTY } from './empty.ts';
+import { apiVersionOf, type Kind } from './kinds.ts';
+import { typeOf } from './types.ts';
+
+/** Who writes, as the request says. */
+export interface FieldManager {
+  manager: string;
+  now: string;
+}
+
+/** What an object is before it has anything. Built-in kinds write members that are not set, and those are nobody's. */
+function nothing(kind: Kind): JsonObject {
+  const head = { apiVersion: apiVersionOf(kind), kind: kind.kind };
+  if (!kind.builtIn) return head;
+  return { ...head, metadata: {}, ...(EMPTY[`${apiVersionOf(kind)}/${kind.kind}`] as JsonObject | undefined) };
+}
+
+/** What writes through a path cannot change: the kinds' GetResetFields. */
+function filterOf(kind: Kind, subresource: string): Filter {
+  if (subresource === 'scale') return (fields) => fields;
+  if (subresource === '') return kind.status ? allBut(pathOf('status')) : (fields) => fields;
+  if (!kind.builtIn) return nothingBut('status');
+  const kept = KEPT_BY_STATUS[kind.plural] ?? [];
+  return allBut(pathOf('spec'), ...kept.map((name) => (name === '*' ? pathOf('metadata') : pathOf('metadata', name))));
+}
+
+/** What of the metadata a write to `/status` of a built-in kind does not change; `*`: nothing of it. */
+export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
+  pods: ['deletionTimestamp', 'ownerReferences'],
+  deployments: ['labels'],
+  customresourcedefinitions: ['*'],
+};
+
+const writerOf = (kind: Kind, subresource: string, by: FieldManager): Writer => ({
+  manager: by.manager || 'unknown',
+  apiVersion: apiVersionOf(kind),
+  subresource,
+  // Who writes a scale is not told when: the real server keeps no time for these.
+  now: subresource === 'scale' ? undefined : by.now,
+  filter: filterOf(kind, subresource),
+});
+
+const managedFieldsOf = (object: JsonObject): Json | undefined => objectAt(object, 'metadata').managedFields;
+
+/** The `managedFields` of what an update or a creation makes; undefined: there are none. */
+export function ownersAfter(
+  kind: Kind,
+  live: JsonObject | undefined,
+  next: JsonObject,
+  subresource: string,
+  by: FieldManager,
+): Json | undefined {
+  const managers = managersFor(live, next, subresource !== '');
+  // Who took all owners away wants none, until somebody applies.
+  if (live !== undefined && managers.size === 0) return undefined;
+  const owned = live === undefined ? asCreated(next) : next;
+  const owners = ownUpdate(typeOf(kind), live ?? nothing(kind), owned, managers, writerOf(kind, subresource, by));
+  return owners.size === 0 ? undefined : encodeManagers(owners);
+}
+
+/** Nothing is created as deleted, and so nobody owns that it would be. */
+const asCreated = (object: JsonObject): JsonObject => ({
+  ...object,
+  metadata: without(objectAt(object, 'metadata'), 'deletionTimestamp', 'deletionGracePeriodSeconds'),
+});
+
+/** A client may send managers of its own with an object; what it gets wrong does not count. */
+function managersFor(live: JsonObject | undefined, next: JsonObject, liveOnly: boolean): Managers {
+  const had = decodeManagers(live === undefined ? undefined : managedFieldsOf(live)) ?? new Map();
+  if (liveOnly) return had;
+  const given = managedFieldsOf(next);
+  if (isReset(given)) return new Map();
+  const sent = decodeManagers(given);
+  return sent === undefined || sent.size === 0 ? had : sent;
+}
+
+export interface AppliedObject {
+  object: JsonObject;
+  managedFields: Json | undefined;
+}
+
+/** Applies a configuration to an object, or to none. Throws a 400 or 500 for what cannot be applied, and a 409 for conflicts. */
+export function applied(
+  kind: Kind,
+  live: JsonObject | undefined,
+  config: JsonObject,
+  subresource: string,
+  by: FieldManager,
+  force: boolean,
+): AppliedObject {
+  const type = typeOf(kind);
+  const writer = writerOf(kind, subresource, by);
+  let managers = live === undefined ? new Map() : (decodeManagers(managedFieldsOf(live)) ?? new Map());
+  if (live !== undefined && managers.size === 0) {
+    managers = ownUpdate(type, nothing(kind), live, managers, {
+      ...writer,
+      manager: 'before-first-apply',
+    }) as typeof managers;
+  }
+  const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force);
+  const managedFields = result.managers.size === 0 ? undefined : encodeManagers(result.managers);
+  const object = result.object ?? live ?? nothing(kind);
+  return { object: readFields(kind, object, undefined).object, managedFields };
+}
+
+/** Throws for a configuration that is of another kind, or not of its kind's type. */
+export function checkConfiguration(kind: Kind, config: JsonObject): void {
+  const [group, version] = splitVersion(config);
+  const name = typeof config.kind === 'string' ? config.kind : '';
+  if (group !== kind.group || version !== kind.version || name !== kind.kind) {
+    throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
+  }
+  const metadata = objectAt(config, 'metadata');
+  if (metadata.managedFields !== undefined && metadata.managedFields !== null) {
+    throw badRequest('metadata.managedFields must be nil');
+  }
+  const what = `${stringAt(metadata, 'namespace')}/${stringAt(metadata, 'name')}; ${group}/${version}, Kind=${name}`;
+  requireTyped(typeOf(kind), config, what);
+}
+
+function splitVersion(object: JsonObject): [group: string, version: string] {
+  const apiVersion = typeof object.apiVersion === 'string' ? object.apiVersion : '';
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
+}
+
+/** The object with these managers in place of those it has. */
+export function withOwners(object: JsonObject, managedFields: Json | undefined): JsonObject {
+  const metadata = without(objectAt(object, 'metadata'), 'managedFields');
+  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}

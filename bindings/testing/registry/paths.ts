@@ -1,0 +1,20 @@
+/** Values at paths such as `.spec.replicas`, as CustomResourceDefinitions name them. */
+import { isObject, type Json, type JsonObject } from '../json.ts';
+
+export const namesOf = (path: string): string[] => path.split('.').filter((name) => name !== '');
+
+/** undefined: there is none. */
+export function valueAt(object: JsonObject, path: string): Json | undefined {
+  let value: Json | undefined = object;
+  for (const name of namesOf(path)) value = isObject(value) ? value[name] : undefined;
+  return value;
+}
+
+/** The object with another value there; what is missing on the way is made. */
+export function withValueAt(object: JsonObject, path: string, value: Json): JsonObject {
+  const [name, ...rest] = namesOf(path);
+  if (name === undefined) return object;
+  const below = object[name];
+  const inner = rest.length === 0 ? value : withValueAt(isObject(below) ? below : {}, rest.join('.'), value);
+  return { ...object, [name]: inner };
+}

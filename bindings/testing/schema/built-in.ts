@@ -1,0 +1,110 @@
+/**
+ * The types of Kubernetes' built-in kinds, read from the table on first use. A type is a line `Name field:code field:code …`, with its
+ * apiVersion ahead of it where it is a kind of its own, and `!` after its name where it is one value. Codes:
+ *
+ * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x number or string · y bytes in base64 · * any JSON ·
+ * {code} a map · [code] a list that is one value · [code|] a set · [code|key,key] a list by keys · Name another type ·
+ * `!` after a member: one value · `+`: written even where it is empty · `=X` what the member is where a key is left out;
+ * for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace, `~` retain keys.
+ */
+import { type Atom, anyJson, type Field, type MapType, type PatchRule, type Scalar, scalarOf } from './atoms.ts';
+import { TYPES } from './types-table.ts';
+
+const SCALARS: Record<string, Scalar> = {
+  ...{ s: 'string', i: 'numeric', l: 'numeric', n: 'numeric', b: 'boolean', t: 'string', u: 'string' },
+  ...{ q: 'any', x: 'any', y: 'string' },
+};
+
+interface Line {
+  atomic: boolean;
+  members: string;
+}
+
+let lines: Map<string, Line> | undefined;
+const kinds = new Map<string, string>();
+const types = new Map<string, Atom>();
+
+function table(): Map<string, Line> {
+  if (lines !== undefined) return lines;
+  lines = new Map();
+  for (const text of TYPES.split(';')) {
+    const words = text.trim().split(' ');
+    const isKind = /^(.*\/)?v\d/.test(words[0] ?? '');
+    const apiVersion = isKind ? words.shift() : undefined;
+    const [full = '', ...members] = words;
+    const name = full.replace('!', '');
+    lines.set(name, { atomic: full.endsWith('!'), members: members.join(' ') });
+    if (apiVersion !== undefined) kinds.set(`${apiVersion}/${name.split('.')[0]}`, name);
+  }
+  return lines;
+}
+
+/** The type of a built-in kind; undefined for others. */
+export function builtInType(apiVersion: string, kind: string): Atom | undefined {
+  table();
+  const name = kinds.get(`${apiVersion}/${kind}`);
+  return name === undefined ? undefined : typeNamed(name);
+}
+
+/** `ObjectMeta` and the like: a name of the table. */
+export function typeNamed(name: string): Atom {
+  const known = types.get(name);
+  if (known !== undefined) return known;
+  const line = table().get(name);
+  if (line === undefined) throw new TypeError(`the table of built-in types has no ${name}`);
+  const fields = new Map<string, Field>();
+  for (const member of line.members.split(' ')) {
+    if (member === '') continue;
+    const colon = member.indexOf(':');
+    fields.set(member.slice(0, colon), fieldOf(member.slice(colon + 1)));
+  }
+  const type: Atom = { map: { field: (name) => fields.get(name), values: undefined, atomic: line.atomic } };
+  types.set(name, type);
+  return type;
+}
+
+const MEMBER =
+  /^(?<code>.*?)(?<atomic>!)?(?<required>\+)?(?<merge>\^(?<key>\w*))?(?<replace>%)?(?<retain>~)?(=(?<fallback>.*))?$/;
+
+function fieldOf(text: string): Field {
+  const { code = '', atomic, required, merge, key, replace, retain, fallback } = MEMBER.exec(text)?.groups ?? {};
+  let made: Atom | undefined;
+  const patch: PatchRule | undefined =
+    merge === undefined && replace === undefined && retain === undefined
+      ? undefined
+      : {
+          ...(key ? { mergeKey: key } : {}),
+          merge: merge !== undefined,
+          replace: replace !== undefined,
+          retainKeys: retain !== undefined,
+        };
+  return {
+    type: () => {
+      made ??= atomic === undefined ? atomOf(code) : asOne(atomOf(code));
+      return made;
+    },
+    code,
+    ...(required === undefined ? {} : { required: true as const }),
+    ...(fallback === undefined ? {} : { fallback: SCALARS[code] === 'numeric' ? Number(fallback) : fallback }),
+    ...(patch === undefined ? {} : { patch }),
+  };
+}
+
+const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: true } });
+
+function atomOf(code: string): Atom {
+  const scalar = SCALARS[code];
+  if (scalar !== undefined) return scalarOf(scalar);
+  if (code === '*') return anyJson;
+  if (code.startsWith('{')) {
+    const values = atomOf(code.slice(1, -1));
+    return { map: { field: () => undefined, values: () => values, atomic: false } };
+  }
+  if (!code.startsWith('[')) return typeNamed(code);
+  const bar = code.lastIndexOf('|');
+  const close = code.lastIndexOf(']');
+  const item = code.slice(1, bar > 0 ? bar : close);
+  const keys = bar > 0 ? code.slice(bar + 1, close) : undefined;
+  const merge = keys === undefined ? 'atomic' : keys === '' ? 'set' : keys.split(',');
+  return { list: { items: () => atomOf(item), merge } };
+}

@@ -1,0 +1,91 @@
+/**
+ * The schema of a custom resource as its CustomResourceDefinition has it (openAPIV3Schema, structural), and as merging needs it: lists are
+ * one value unless `x-kubernetes-list-type` says otherwise, maps are merged unless `x-kubernetes-map-type` does.
+ */
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import { type Atom, anyJson, type Field, type ListType, scalarOf } from './atoms.ts';
+import { typeNamed } from './built-in.ts';
+
+/** One schema: a JSON Schema of the OpenAPI kind with Kubernetes' extensions. */
+export type Schema = JsonObject;
+
+export const schemaAt = (schema: Schema, member: string): Schema | undefined => {
+  const value = schema[member];
+  return isObject(value) ? value : undefined;
+};
+
+export const keepsUnknown = (schema: Schema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
+export const isEmbedded = (schema: Schema): boolean => schema['x-kubernetes-embedded-resource'] === true;
+export const isIntOrString = (schema: Schema): boolean => schema['x-kubernetes-int-or-string'] === true;
+
+/** The schema of members that `properties` does not name; true: they are of any kind; undefined: there are none. */
+export function additional(schema: Schema): Schema | true | undefined {
+  const value = schema.additionalProperties;
+  return isObject(value) ? value : value === true ? true : undefined;
+}
+
+/** The type of a custom kind's objects; without a schema any member is taken. */
+export function customType(schema: Schema | undefined): Atom {
+  return objectType(schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, true);
+}
+
+function typeOf(schema: Schema): Atom {
+  if (isIntOrString(schema)) return scalarOf('any');
+  switch (schema.type) {
+    case 'object':
+      return objectType(schema, isEmbedded(schema));
+    case 'array':
+      return { list: listType(schema) };
+    case 'string':
+      return scalarOf('string');
+    case 'integer':
+    case 'number':
+      return scalarOf('numeric');
+    case 'boolean':
+      return scalarOf('boolean');
+    default:
+      return anyJson;
+  }
+}
+
+const lazy = (schema: Schema): (() => Atom) => {
+  let made: Atom | undefined;
+  return () => {
+    made ??= typeOf(schema);
+    return made;
+  };
+};
+
+function objectType(schema: Schema, isResource: boolean): Atom {
+  const fields = new Map<string, Field>();
+  for (const [name, property] of Object.entries(schemaAt(schema, 'properties') ?? {})) {
+    if (!isObject(property)) continue;
+    const fallback: Json | undefined = property.default;
+    fields.set(name, {
+      type: lazy(property),
+      code: String(property.type ?? ''),
+      ...(fallback === undefined ? {} : { fallback }),
+    });
+  }
+  if (isResource) {
+    for (const name of ['apiVersion', 'kind']) fields.set(name, { type: () => scalarOf('string'), code: 's' });
+    fields.set('metadata', { type: () => typeNamed('ObjectMeta'), code: 'ObjectMeta' });
+  }
+  const rest = additional(schema);
+  const values = keepsUnknown(schema) || rest === true ? () => anyJson : rest === undefined ? undefined : lazy(rest);
+  const atomic = schema['x-kubernetes-map-type'] === 'atomic';
+  return { map: { field: (name) => fields.get(name), values, atomic } };
+}
+
+function listType(schema: Schema): ListType {
+  const items = lazy(schemaAt(schema, 'items') ?? {});
+  const keys = schema['x-kubernetes-list-map-keys'];
+  switch (schema['x-kubernetes-list-type']) {
+    case 'set':
+      return { items, merge: 'set' };
+    case 'map':
+      return { items, merge: Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [] };
+    default:
+      return { items, merge: 'atomic' };
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * Strategic merge patch, on values that are never mutated: maps merge, lists of built-in kinds merge by the key that their type says, and
+ * directives say the rest: `$patch`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`.
+ * apimachinery: pkg/util/strategicpatch/patch.go.
+ */
+import { goText, isObject, type Json, type JsonObject, sameJson } from './json.ts';
+import type { Atom, PatchRule } from './schema/atoms.ts';
+import { memberType } from './schema/atoms.ts';
+import { ApiError, badRequest } from './status.ts';
+
+const PATCH = '$patch';
+const RETAIN_KEYS = '$retainKeys';
+const ORDER = '$setElementOrder/';
+const DELETE_FROM = '$deleteFromPrimitiveList/';
+
+/** Throws 400 for keys to retain that are no list or too few, 500 for all else that cannot be merged, as the real server does. */
+export function strategicPatch(type: Atom, target: JsonObject, patch: JsonObject): JsonObject {
+  return mergeMap(type, target, patch);
+}
+
+const badDirective = (directive: Json, of: JsonObject): ApiError =>
+  failed(`unknown patch type: ${goText(directive)} in map: ${goText(of)}`);
+
+const failed = (why: string): ApiError => new ApiError(500, why);
+
+const notAList = (value: Json): ApiError => {
+  const what = isObject(value) ? 'map[string]interface {}' : typeof value === 'boolean' ? 'bool' : typeof value;
+  return failed(`expected a []interface {}, but received a ${what}`);
+};
+
+const NO_RULE: PatchRule = { merge: false, replace: false, retainKeys: false };
+const ruleOf = (type: Atom | undefined, name: string): PatchRule => type?.map?.field(name)?.patch ?? NO_RULE;
+const typeOf = (type: Atom | undefined, name: string): Atom | undefined =>
+  type?.map === undefined ? undefined : memberType(type.map, name);
+
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+
+function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObject): JsonObject {
+  const directive = given[PATCH];
+  if (directive !== undefined) {
+    if (directive === 'replace') return Object.fromEntries(Object.entries(given).filter(([name]) => name !== PATCH));
+    if (directive === 'delete') return {};
+    throw badDirective(directive, given);
+  }
+  const result = new Map<string, Json | undefined>(Object.entries(retainKeys(original, given)));
+  const patch = new Map<string, Json | undefined>(Object.entries(given));
+  patch.delete(RETAIN_KEYS);
+  setOrders(type, result, patch);
+  for (const [name, value] of patch) {
+    if (value === undefined) continue;
+    if (name.startsWith(DELETE_FROM)) {
+      const from = name.slice(DELETE_FROM.length);
+      const list = result.get(from);
+      if (!isList(list)) continue;
+      if (!isList(value)) throw notAList(value);
+      result.set(
+        from,
+        list.filter((item) => !has(value, item)),
+      );
+      continue;
+    }
+    if (value === null) {
+      result.delete(name);
+      continue;
+    }
+    const had = result.get(name);
+    const { replace } = ruleOf(type, name);
+    if (isObject(had) && isObject(value)) {
+      // A map that is deleted is left out, not empty.
+      if (value[PATCH] === 'delete') result.delete(name);
+      else result.set(name, replace ? value : mergeMap(typeOf(type, name), had, value));
+    } else if (isList(had) && isList(value)) {
+      result.set(name, mergeList(type, name, had, value));
+    } else {
+      const kept = withoutDirectives(withoutNulls(value));
+      if (kept === undefined) result.delete(name);
+      else result.set(name, kept);
+    }
+  }
+  return Object.fromEntries(result);
+}
+
+/** `$retainKeys` names all members that stay; what the patch sets must be among them. */
+function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
+  const keys = patch[RETAIN_KEYS];
+  if (keys === undefined) return original;
+  const wrong = (): ApiError => badRequest('invalid patch format of retainKeys');
+  if (!isList(keys)) throw wrong();
+  for (const name of Object.keys(patch)) {
+    if (!name.startsWith('$') && !has(keys, name)) throw wrong();
+  }
+  return Object.fromEntries(Object.entries(original).filter(([name]) => has(keys, name)));
+}
+
+/** Lists with an order are merged and ordered first, and are then done. */
+function setOrders(
+  type: Atom | undefined,
+  result: Map<string, Json | undefined>,
+  patch: Map<string, Json | undefined>,
+): void {
+  for (const [directive, order] of [...patch]) {
+    if (!directive.startsWith(ORDER)) continue;
+    patch.delete(directive);
+    if (!isList(order)) throw notAList(order ?? null);
+    const name = directive.slice(ORDER.length);
+    const [had, given] = [result.get(name), patch.get(name)];
+    const { mergeKey } = ruleOf(type, name);
+    if (isList(given)) requireOrdered(given, order, mergeKey);
+    if (!isList(had) && !isList(given)) continue;
+    const merged = !isList(given)
+      ? (had as readonly Json[])
+      : isList(had)
+        ? mergeList(type, name, had, given)
+        : ((withoutDirectives(given) ?? []) as readonly Json[]);
+    result.set(name, arrange(merged, order, isList(had) ? had : [], mergeKey));
+    patch.delete(name);
+  }
+}
+
+/** The items of a patch must come in the order that it asks for. */
+function requireOrdered(items: readonly Json[], order: readonly Json[], mergeKey: string | undefined): void {
+  let at = 0;
+  for (const item of items) {
+    if (isObject(item) && item[PATCH] === 'delete') continue;
+    while (at < order.length && !sameItem(order[at] as Json, item, mergeKey)) at++;
+    if (at === order.length) {
+      throw failed(
+        `The order in patch list:\n${goText(items)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
+      );
+    }
+    at++;
+  }
+}
+
+function mergeList(
+  type: Atom | undefined,
+  name: string,
+  original: readonly Json[],
+  patch: readonly Json[],
+): readonly Json[] {
+  const { merge, mergeKey } = ruleOf(type, name);
+  if (!merge) return patch;
+  if (original.length === 0 && patch.length === 0) return original;
+  requireOneType(original, patch);
+  if (!isObject(original[0] ?? patch[0])) {
+    const all = [...original, ...patch].filter((item, at, items) => items.indexOf(item) === at);
+    return arrange(all, patch, original, undefined);
+  }
+  if (mergeKey === undefined) throw failed(`cannot merge lists without merge key for ${name}`);
+  const items = type?.map?.field(name)?.type().list?.items();
+  return mergeObjects(items, original as readonly JsonObject[], patch as readonly JsonObject[], mergeKey);
+}
+
+function requireOneType(original: readonly Json[], patch: readonly Json[]): void {
+  const all = [...original, ...patch];
+  if (all.some(isList)) throw failed('lists of lists are not supported');
+  const kinds = new Set(all.map((item) => (isObject(item) ? 'object' : typeof item)));
+  if (kinds.size > 1) throw failed(`list element types are not identical: ${goText([original, patch])}`);
+}
+
+function mergeObjects(
+  items: Atom | undefined,
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
+  mergeKey: string,
+): readonly Json[] {
+  const keyOf = (item: JsonObject): Json => {
+    const key = item[mergeKey];
+    if (key === undefined) throw failed(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
+    return key;
+  };
+  let left: readonly JsonObject[] = original;
+  const rest: JsonObject[] = [];
+  let replace = false;
+  for (const item of patch) {
+    const directive = item[PATCH];
+    if (directive === undefined) rest.push(item);
+    else if (directive === 'delete') {
+      const key = keyOf(item);
+      left = left.filter((other) => !sameJson(other[mergeKey], key));
+    } else if (directive === 'replace') replace = true;
+    else if (directive === 'merge') throw failed('merging lists cannot yet be specified in the patch');
+    else throw badDirective(directive, item);
+  }
+  if (replace) return rest;
+  const merged = [...left];
+  for (const item of rest) {
+    const key = keyOf(item);
+    const at = merged.findIndex((other) => sameJson(other[mergeKey], key));
+    if (at < 0) merged.push((withoutDirectives(item) ?? {}) as JsonObject);
+    else merged[at] = mergeMap(items, merged[at] as JsonObject, item);
+  }
+  return arrange(merged, rest, left, mergeKey);
+}
+
+/**
+ * What the patch names comes in its order, the rest in the object's, and both are merged: an item of the object stays ahead of one of the
+ * patch only where it was ahead of it before.
+ */
+function arrange(
+  merged: readonly Json[],
+  patchOrder: readonly Json[],
+  serverOrder: readonly Json[],
+  mergeKey: string | undefined,
+): readonly Json[] {
+  const indexIn = (order: readonly Json[], item: Json): number =>
+    order.findIndex((other) => sameItem(other, item, mergeKey));
+  const sorted = (items: readonly Json[], order: readonly Json[]): Json[] =>
+    [...items].sort((a, b) => indexIn(order, a) - indexIn(order, b));
+  const patched = sorted(
+    merged.filter((item) => indexIn(patchOrder, item) >= 0),
+    patchOrder,
+  );
+  const server = sorted(
+    merged.filter((item) => indexIn(patchOrder, item) < 0),
+    serverOrder,
+  );
+  const result: Json[] = [];
+  for (let left = 0, right = 0; left < server.length || right < patched.length; ) {
+    const [mine, theirs] = [server[left], patched[right]];
+    let takeMine = theirs === undefined;
+    if (mine !== undefined && theirs !== undefined) {
+      const [before, after] = [indexIn(serverOrder, mine), indexIn(serverOrder, theirs)];
+      takeMine = before >= 0 && after >= 0 && before < after;
+    }
+    if (takeMine) {
+      result.push(mine as Json);
+      left++;
+    } else {
+      result.push(theirs as Json);
+      right++;
+    }
+  }
+  return result;
+}
+
+function sameItem(a: Json, b: Json, mergeKey: string | undefined): boolean {
+  if (mergeKey === undefined) return sameJson(a, b);
+  return isObject(a) && isObject(b) && sameJson(a[mergeKey], b[mergeKey]);
+}
+
+const has = (list: readonly Json[], item: Json): boolean => list.some((other) => sameJson(other, item));
+
+/** What a patch adds has no nulls: they would have removed something. */
+function withoutNulls(value: Json): Json {
+  if (isList(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      member === null || member === undefined ? [] : [[name, withoutNulls(member)]],
+    ),
+  );
+}
+
+/** What a patch adds without its directives; undefined: it was there to be deleted. */
+function withoutDirectives(value: Json): Json | undefined {
+  if (isList(value)) {
+    return value.flatMap((item) => {
+      const kept = withoutDirectives(item);
+      return kept === undefined ? [] : [kept];
+    });
+  }
+  if (!isObject(value)) return value;
+  if (value[PATCH] === 'delete') return undefined;
+  const kept: [string, Json][] = [];
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined || name === PATCH || name === RETAIN_KEYS) continue;
+    if (name.startsWith(ORDER) || name.startsWith(DELETE_FROM)) continue;
+    const inner = withoutDirectives(member);
+    if (inner !== undefined) kept.push([name, inner]);
+  }
+  return Object.fromEntries(kept);
+}

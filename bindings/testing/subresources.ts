@@ -1,0 +1,193 @@
+/**
+ * The subresources that are no part of the object: its scale, the binding of a Pod to a node, its eviction. A scale is a view of an object: what
+ * is written to it is written to the object's replicas. Other subresources are in api.ts.
+ */
+import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import type { RequestOptions } from './options.ts';
+import type { ResourcePath } from './paths.ts';
+import type { Kind } from './registry/kinds.ts';
+import { valueAt, withValueAt } from './registry/paths.ts';
+import type { Registry, Written } from './registry/registry.ts';
+import { metadataOf } from './registry/store.ts';
+import { ofResource } from './registry/strategy.ts';
+import { ApiError, badRequest, conflict, fieldInvalid, invalidObject, type StatusBody } from './status.ts';
+
+/** The methods that a subresource takes; undefined: the kind has no such one. */
+export function methodsOf(kind: Kind, subresource: string): readonly string[] | undefined {
+  const readAndWrite = ['GET', 'PUT', 'PATCH'];
+  if (subresource === 'status') return kind.status ? readAndWrite : undefined;
+  if (subresource === 'scale') return kind.scale === undefined ? undefined : readAndWrite;
+  const isPod = kind.builtIn && kind.group === '' && kind.plural === 'pods';
+  return isPod && (subresource === 'binding' || subresource === 'eviction') ? ['POST'] : undefined;
+}
+
+/** An object's scale, as autoscaling/v1 has it. */
+export function scaleOf(kind: Kind, object: JsonObject): JsonObject {
+  const { specReplicas = '', statusReplicas = '', selector = '' } = kind.scale ?? {};
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadataOf(object);
+  const shown = kind.builtIn ? selectorText(objectAt(object, 'spec').selector) : valueAt(object, selector);
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: { replicas: replicasAt(object, specReplicas) },
+    status: {
+      replicas: replicasAt(object, statusReplicas) ?? 0,
+      ...(typeof shown === 'string' && shown !== '' ? { selector: shown } : {}),
+    },
+  };
+}
+
+/** Replicas that are none are left out. */
+function replicasAt(object: JsonObject, path: string): number | undefined {
+  const value = valueAt(object, path);
+  return typeof value === 'number' && value !== 0 ? value : undefined;
+}
+
+/** A selector as the query parameter has it; a ReplicationController's is a map of labels. */
+function selectorText(selector: unknown): string {
+  if (!isObject(selector)) return '';
+  const isLabels = selector.matchLabels === undefined && selector.matchExpressions === undefined;
+  const labels = isLabels ? selector : objectAt(selector, 'matchLabels');
+  const parts = Object.entries(labels).map(([key, value]): [string, string] => [key, `${key}=${String(value)}`]);
+  for (const expression of Array.isArray(selector.matchExpressions) ? selector.matchExpressions : []) {
+    if (!isObject(expression)) continue;
+    const key = stringAt(expression, 'key');
+    const values = Array.isArray(expression.values) ? [...expression.values].sort().join(',') : '';
+    const texts: Record<string, string> = {
+      In: `${key} in (${values})`,
+      NotIn: `${key} notin (${values})`,
+      Exists: key,
+      DoesNotExist: `!${key}`,
+    };
+    parts.push([key, texts[stringAt(expression, 'operator')] ?? '']);
+  }
+  return parts
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([, text]) => text)
+    .join(',');
+}
+
+/** Writes an object's scale. @param change from the scale that is to the one that is wanted */
+export function updateScale(
+  registry: Registry,
+  kind: Kind,
+  path: ResourcePath,
+  change: (scale: JsonObject) => JsonObject,
+  options: RequestOptions,
+): Written {
+  const written = registry.update(
+    path,
+    (object) => {
+      const scale = change(scaleOf(kind, object));
+      requireScale(scale);
+      const was = metadataOf(object);
+      const { name, namespace = was.namespace, resourceVersion = was.resourceVersion } = metadataOf(scale);
+      const metadata = { ...was, name, namespace, resourceVersion };
+      return { ...withReplicas(kind, path, object, scale), metadata };
+    },
+    options,
+  );
+  return shown(kind, written);
+}
+
+/** Applies to the replicas alone, whatever else the configuration of the scale has. */
+export function applyScale(
+  registry: Registry,
+  kind: Kind,
+  path: ResourcePath,
+  config: JsonObject,
+  options: RequestOptions,
+): Written {
+  requireScale(config);
+  const { group, version } = kind;
+  const head: JsonObject = { apiVersion: group === '' ? version : `${group}/${version}`, kind: kind.kind };
+  const metadata = { name: objectAt(config, 'metadata').name, namespace: objectAt(config, 'metadata').namespace };
+  return shown(kind, registry.apply(path, withReplicas(kind, path, { ...head, metadata }, config), options));
+}
+
+const shown = (kind: Kind, { code, json }: Written): Written => ({
+  code,
+  json: JSON.stringify(scaleOf(kind, JSON.parse(json) as JsonObject)),
+});
+
+function requireScale(scale: JsonObject): void {
+  const { apiVersion = 'autoscaling/v1', kind = 'Scale' } = scale;
+  if (apiVersion === 'autoscaling/v1' && kind === 'Scale') return;
+  throw badRequest(`expected autoscaling/v1, Kind=Scale, got ${String(apiVersion)}, Kind=${String(kind)}`);
+}
+
+function withReplicas(kind: Kind, path: ResourcePath, object: JsonObject, scale: JsonObject): JsonObject {
+  const replicas = objectAt(scale, 'spec').replicas ?? 0;
+  if (kind.builtIn && typeof replicas === 'number' && replicas < 0) {
+    const wrong = fieldInvalid('spec.replicas', replicas, 'must be greater than or equal to 0');
+    throw invalidObject({ group: 'autoscaling', what: 'Scale', name: path.name }, [wrong]);
+  }
+  return withValueAt(object, kind.scale?.specReplicas ?? '', replicas);
+}
+
+const SUCCESS: StatusBody = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+const success: Written = { code: 201, json: JSON.stringify(SUCCESS) };
+
+/** Assigns a Pod to a node, as a scheduler does. */
+export function bind(
+  registry: Registry,
+  kind: Kind,
+  path: ResourcePath,
+  binding: JsonObject,
+  dryRun: boolean,
+): Written {
+  requireName(path, binding, 'Binding');
+  const target = objectAt(binding, 'target');
+  const [node, targetKind] = [stringAt(target, 'name'), stringAt(target, 'kind')];
+  if (targetKind !== '' && targetKind !== 'Node') {
+    const why = `Unsupported value: ${JSON.stringify(targetKind)}: supported values: "Node", "<empty>"`;
+    throw new ApiError(500, `target.kind: ${why}`);
+  }
+  if (node === '') throw new ApiError(500, 'target.name: Required value');
+  registry.modify(path, dryRun, (pod, now) => {
+    const subject = { ...ofResource(kind, path.name), what: 'pods/binding' };
+    if (metadataOf(pod).deletionTimestamp !== undefined) {
+      throw conflict(subject, `pod ${path.name} is being deleted, cannot be assigned to a host`);
+    }
+    const assigned = stringAt(objectAt(pod, 'spec'), 'nodeName');
+    if (assigned !== '')
+      throw conflict(subject, `pod ${path.name} is already assigned to node ${JSON.stringify(assigned)}`);
+    const status = objectAt(pod, 'status');
+    const conditions = Array.isArray(status.conditions) ? status.conditions : [];
+    const others = conditions.filter((condition) => !isObject(condition) || condition.type !== 'PodScheduled');
+    const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now };
+    const annotations = {
+      ...objectAt(metadataOf(pod), 'annotations'),
+      ...objectAt(metadataOf(binding), 'annotations'),
+    };
+    return {
+      ...pod,
+      metadata: { ...metadataOf(pod), ...(Object.keys(annotations).length > 0 ? { annotations } : {}) },
+      spec: { ...objectAt(pod, 'spec'), nodeName: node },
+      status: { ...status, conditions: [...others, scheduled] },
+    };
+  });
+  return success;
+}
+
+/** Deletes a Pod. Disruption budgets are not looked at: nothing here counts what is healthy. */
+export function evict(registry: Registry, path: ResourcePath, eviction: JsonObject, dryRun: boolean): Written {
+  requireName(path, eviction, 'Eviction');
+  const options = objectAt(eviction, 'deleteOptions');
+  const preconditions = objectAt(options, 'preconditions');
+  const [uid, resourceVersion] = [stringAt(preconditions, 'uid'), stringAt(preconditions, 'resourceVersion')];
+  const dry = dryRun || (Array.isArray(options.dryRun) && options.dryRun.includes('All'));
+  registry.delete(path, {
+    ...(uid === '' ? {} : { uid }),
+    ...(resourceVersion === '' ? {} : { resourceVersion }),
+    dryRun: dry,
+  });
+  return success;
+}
+
+function requireName(path: ResourcePath, object: JsonObject, what: string): void {
+  if (stringAt(metadataOf(object), 'name') !== path.name) {
+    throw badRequest(`name in URL does not match name in ${what} object`);
+  }
+}

@@ -1,0 +1,227 @@
+/** The client that reads from caches: what it asks of the server and what not, and what its lists select. */
+import { defineResource, newSharedInformerFactory } from 'capstan/cache';
+import { type Client, isNotFound, newClient } from 'capstan/client';
+import { FakeClock } from 'capstan/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { at, type ConfigMap, ConfigMaps, cached, configMap, lines, Namespaces, Widgets, widget } from './fixtures.ts';
+
+/** Requests for objects and lists that are not those of an informer. */
+const reads = (requests: Parameters<typeof lines>[0]) =>
+  requests.filter(({ method, path, query }) => method === 'GET' && (query === undefined || /configmaps\/./.test(path)));
+
+const names = (items: readonly { metadata: { name?: string } }[]) => items.map(({ metadata }) => metadata.name).sort();
+
+describe('a cached read', () => {
+  test('makes, starts and awaits the informer of its resource at first, and asks nothing afterwards', async () => {
+    const { client, requests, factory } = await cached();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    expect(factory.has(ConfigMaps)).toBe(false);
+    const got = await client.get(ConfigMaps, at('a'));
+    expect(got).toMatchObject({ data: { page: '1' } });
+    expect(factory.informerFor(ConfigMaps).hasSynced()).toBe(true);
+    expect(factory.has(Widgets)).toBe(false);
+    expect(await client.get(ConfigMaps, at('a'))).toBe(got);
+    expect((await client.list(ConfigMaps)).items).toEqual([got]);
+    expect(reads(requests)).toEqual([]);
+  });
+
+  test('is shared with everybody, and read-only', async () => {
+    const { client, factory } = await cached();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const got = await client.get(ConfigMaps, at('a'));
+    expect(got).toBe(factory.lister(ConfigMaps).get('default/a'));
+    expect(() => {
+      got.metadata.labels = {};
+    }).toThrow(TypeError);
+  });
+
+  test('is not found as on the server', async () => {
+    const { client, requests } = await cached();
+    await client.create(ConfigMaps, configMap('a'));
+    const error = await client.get(ConfigMaps, at('b')).catch((failure: unknown) => failure);
+    expect(isNotFound(error)).toBe(true);
+    const live = await client.get(ConfigMaps, at('b'), { live: true }).catch((failure: unknown) => failure);
+    expect({ metadata: {}, ...(error as { body: object }).body }).toEqual((live as { body: object }).body);
+    expect(reads(requests)).toHaveLength(1);
+  });
+
+  test('asks the server where it is told to, where a version is named, and for resources that are not cached', async () => {
+    const { client, requests, factory } = await cached({ disableFor: [Widgets] });
+    await client.create(ConfigMaps, configMap('a'));
+    await client.create(Widgets, widget('w'));
+    await client.get(ConfigMaps, at('a'), { live: true });
+    await client.get(ConfigMaps, at('a'), { resourceVersion: '0' });
+    await client.list(ConfigMaps, { live: true, namespace: 'default' });
+    await client.get(Widgets, at('w'));
+    await client.list(Widgets);
+    expect(lines(requests).slice(2)).toEqual([
+      'GET /api/v1/namespaces/default/configmaps/a',
+      'GET /api/v1/namespaces/default/configmaps/a?resourceVersion=0',
+      'GET /api/v1/namespaces/default/configmaps',
+      'GET /apis/example.com/v1/namespaces/default/widgets/w',
+      'GET /apis/example.com/v1/widgets',
+    ]);
+    expect(factory.has(ConfigMaps)).toBe(false);
+    expect(factory.has(Widgets)).toBe(false);
+  });
+
+  test('takes a reconcile request for a resource without namespaces', async () => {
+    const { client } = await cached();
+    await client.create(Namespaces, { metadata: { name: 'team' } });
+    expect((await client.get(Namespaces, { namespace: '', name: 'team' })).metadata.name).toBe('team');
+    expect((await client.get(Namespaces, { namespace: 'ignored', name: 'team' })).metadata.name).toBe('team');
+  });
+
+  test('adds the indices of another definition of the same resource to the same informer', async () => {
+    const { client, factory } = await cached();
+    await client.create(ConfigMaps, configMap('a', { page: '1', author: 'me' }));
+    await client.list(ConfigMaps);
+    const ByAuthor = defineResource<ConfigMap>()({
+      ...ConfigMaps,
+      indexers: { byPage: 'data.page', byAuthor: 'data.author' },
+    });
+    const found = await client.list(ByAuthor, { index: { name: 'byAuthor', value: 'me' } });
+    expect(names(found.items)).toEqual(['a']);
+    expect(factory.informerFor(ByAuthor)).toBe(factory.informerFor(ConfigMaps));
+  });
+
+  test('goes on with a new informer when the old one was removed, and ends with the factory', async () => {
+    const { client, factory } = await cached();
+    await client.create(ConfigMaps, configMap('a'));
+    await client.get(ConfigMaps, at('a'));
+    await factory.remove(ConfigMaps as never);
+    expect((await client.get(ConfigMaps, at('a'))).metadata.name).toBe('a');
+    await factory.shutdown();
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject({ code: 'STOPPED' });
+  });
+
+  test('makes no informer where it must not', async () => {
+    const { client, factory } = await cached({ readerFailOnMissingInformer: true });
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject({ code: 'NOT_CACHED' });
+    expect(factory.has(ConfigMaps)).toBe(false);
+    factory.informerFor(ConfigMaps);
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
+  });
+
+  test('ends while it waits for a cache: with its signal, with the informer, and after a time with the reason', async () => {
+    const clock = new FakeClock();
+    const { client, server, factory } = await cached({ clock, cacheSyncTimeout: 1000 });
+    server.inject({ verb: 'list', do: 'status', status: 403, reason: 'Forbidden' });
+    server.inject({ verb: 'watch', do: 'status', status: 403, reason: 'Forbidden' });
+    factory.informerFor(ConfigMaps).setWatchErrorHandler(() => undefined);
+    const abort = new AbortController();
+    const first = client.get(ConfigMaps, at('a'), { signal: abort.signal });
+    abort.abort();
+    await expect(first).rejects.toMatchObject({ code: 'ABORTED' });
+    const second = client.get(ConfigMaps, at('a')).catch((error: unknown) => error);
+    await clock.run(1000);
+    expect(await second).toMatchObject({ code: 'CACHE_SYNC_TIMEOUT', cause: { status: 403 } });
+    expect(clock.timers()).toBe(0);
+    const third = client.get(ConfigMaps, at('a')).catch((error: unknown) => error);
+    await clock.settle();
+    await factory.shutdown();
+    expect(await third).toMatchObject({ code: 'STOPPED' });
+  });
+
+  test('of a namespace that the cache does not have asks the server', async () => {
+    const { client, requests } = await cached({ factoryOptions: { namespace: 'default' } });
+    await client.create(ConfigMaps, configMap('a'));
+    await client.create(ConfigMaps, configMap('b', {}, { namespace: 'other' }));
+    expect((await client.get(ConfigMaps, at('a'))).metadata.name).toBe('a');
+    expect((await client.get(ConfigMaps, at('b', 'other'))).metadata.name).toBe('b');
+    expect(names((await client.list(ConfigMaps, { namespace: 'other' })).items)).toEqual(['b']);
+    expect(names((await client.list(ConfigMaps)).items)).toEqual(['a']);
+    expect(lines(requests).filter((line) => line.includes('other'))).toEqual([
+      'POST /api/v1/namespaces/other/configmaps',
+      'GET /api/v1/namespaces/other/configmaps/b',
+      'GET /api/v1/namespaces/other/configmaps',
+    ]);
+  });
+});
+
+describe('a cached list', () => {
+  async function filled(): Promise<Client> {
+    const { client } = await cached();
+    for (const [namespace, name, tier, page] of [
+      ['default', 'a', 'front', '1'],
+      ['default', 'b', 'back', '1'],
+      ['other', 'a', 'front', '2'],
+      ['other', 'c', 'back', '1'],
+    ] as const)
+      await client.create(ConfigMaps, configMap(name, { page }, { namespace, labels: { tier } }));
+    await client.create(ConfigMaps, configMap('none', undefined, { labels: { tier: 'none' } }));
+    return client;
+  }
+
+  test.each<[string, Parameters<Client['list']>[1], string[]]>([
+    ['everything', {}, ['default/a', 'default/b', 'default/none', 'other/a', 'other/c']],
+    ['a namespace', { namespace: 'other' }, ['other/a', 'other/c']],
+    ['labels', { labelSelector: 'tier=front' }, ['default/a', 'other/a']],
+    [
+      'labels in a namespace',
+      { labelSelector: 'tier in (front,none)', namespace: 'default' },
+      ['default/a', 'default/none'],
+    ],
+    ['a name', { fieldSelector: 'metadata.name=a' }, ['default/a', 'other/a']],
+    ['a name in a namespace', { fieldSelector: 'metadata.name=a', namespace: 'other' }, ['other/a']],
+    ['a namespace by field', { fieldSelector: 'metadata.namespace==other' }, ['other/a', 'other/c']],
+    ['an indexed path', { fieldSelector: 'data.page=1' }, ['default/a', 'default/b', 'other/c']],
+    [
+      'an indexed path in a namespace',
+      { fieldSelector: 'data.page=1', namespace: 'default' },
+      ['default/a', 'default/b'],
+    ],
+    ['two fields', { fieldSelector: 'data.page=1,metadata.name=b' }, ['default/b']],
+    ['a path without a value', { fieldSelector: 'data.page=' }, ['default/none']],
+    ['an index', { index: { name: 'byPage', value: '2' } }, ['other/a']],
+    [
+      'an index, labels and a namespace',
+      { index: { name: 'byPage', value: '1' }, labelSelector: 'tier=back', namespace: 'other' },
+      ['other/c'],
+    ],
+    ['nothing', { labelSelector: 'tier=front', fieldSelector: 'metadata.name=b' }, []],
+  ])('selects %s', async (_, options, expected) => {
+    const client = await filled();
+    const keys = (items: readonly ConfigMap[]) =>
+      items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
+    expect(keys((await client.list(ConfigMaps, options)).items)).toEqual(expected);
+  });
+
+  test('says what a limit leaves out, and has no pages', async () => {
+    const client = await filled();
+    const { items, metadata } = await client.list(ConfigMaps, { limit: 2 });
+    expect(items).toHaveLength(2);
+    expect(metadata).toMatchObject({ remainingItemCount: 3 });
+    expect(Number(metadata.resourceVersion)).toBeGreaterThan(0);
+    await expect(client.list(ConfigMaps, { continue: 'x' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  test.each<[string, Parameters<Client['list']>[1], string]>([
+    ['a path without an index', { fieldSelector: 'data.author=me' }, 'UNKNOWN_INDEX'],
+    ['an index that there is not', { index: { name: 'byAuthor', value: 'me' } }, 'UNKNOWN_INDEX'],
+    ['an inequality', { fieldSelector: 'metadata.name!=a' }, 'INVALID_ARGUMENT'],
+    ['a malformed label selector', { labelSelector: 'a in' }, 'INVALID_ARGUMENT'],
+    ['a limit that is no number', { limit: -1 }, 'INVALID_ARGUMENT'],
+  ])('refuses %s', async (_, options, code) => {
+    const client = await filled();
+    await expect(client.list(ConfigMaps, options)).rejects.toMatchObject({ code });
+  });
+});
+
+test('two clients share the informers of a factory', async () => {
+  const { client, transport, factory, requests } = await cached();
+  const other = newClient({ transport, cache: factory });
+  await client.create(ConfigMaps, configMap('a'));
+  await Promise.all([client.get(ConfigMaps, at('a')), other.list(ConfigMaps), client.list(ConfigMaps)]);
+  const opened = requests.filter(({ query }) => query?.watch === 'true' || query?.limit !== undefined);
+  expect(opened.length).toBeLessThanOrEqual(2);
+});
+
+test('a factory of its own start starts nothing else', async () => {
+  const { transport } = await cached();
+  const factory = newSharedInformerFactory(transport);
+  onTestFinished(() => factory.shutdown());
+  const widgets = factory.informerFor(Widgets);
+  await newClient({ transport, cache: factory }).list(ConfigMaps);
+  expect(widgets.hasStarted()).toBe(false);
+});

@@ -1,0 +1,194 @@
+/**
+ * One wide schema in Zod and values for it, each with what has to become of it: judged by the schema in the program (crd.test.ts) and by a
+ * real API server through the CustomResourceDefinition that is made of it (test/e2e/helpers.test.ts).
+ */
+import { defineCustomResource } from 'capstan/client';
+import * as z from 'zod';
+
+const port = z.object({
+  name: z.string(),
+  port: z.int32().min(1).max(65535),
+  protocol: z.enum(['TCP', 'UDP']).default('TCP'),
+});
+
+export const Wide = defineCustomResource({
+  group: 'e2e.capstan.dev',
+  version: 'v1',
+  kind: 'Gateway',
+  scope: 'Namespaced',
+  description: 'Everything a schema can say',
+  spec: z.object({
+    host: z
+      .string()
+      .min(1)
+      .max(20)
+      .regex(/^[a-z.]+$/)
+      .describe('The host'),
+    replicas: z.int().min(0).max(100).default(1),
+    ratio: z.number().gt(0).lt(1).optional(),
+    step: z.number().multipleOf(5).optional(),
+    mode: z.enum(['fast', 'safe']).default('safe'),
+    kind: z.literal('gateway').optional(),
+    level: z.union([z.literal(1), z.literal(2), z.literal(3)]).optional(),
+    flag: z.boolean().optional(),
+    note: z.string().nullable().optional(),
+    choice: z.enum(['a', 'b.c']).nullable().optional(),
+    grade: z.literal([1, 2, null]).optional(),
+    amount: z.int().nullish(),
+    labels: z.record(z.string(), z.string()).optional(),
+    limits: z.record(z.string(), z.object({ cpu: z.int() })).optional(),
+    fixed: z.partialRecord(z.enum(['left', 'right']), z.int()).optional(),
+    anything: z.unknown().optional(),
+    open: z.looseObject({ a: z.string() }).optional(),
+    closed: z.strictObject({ a: z.string() }).optional(),
+    ports: z.array(port).min(1).max(3).optional(),
+    matrix: z.array(z.array(z.number())).optional(),
+    target: z.union([z.int().min(1), z.string().max(5)]).optional(),
+    both: z.intersection(z.object({ x: z.string() }), z.object({ y: z.string() })).optional(),
+    backend: z
+      .discriminatedUnion('type', [
+        z.object({ type: z.literal('service'), service: z.string() }),
+        z.object({ type: z.literal('bucket'), bucket: z.string().min(3), region: z.string().optional() }),
+      ])
+      .optional(),
+    size: z.union([z.literal('auto'), z.string().regex(/^\d+(Mi|Gi)$/)]).optional(),
+    maybeSize: z.union([z.literal('auto'), z.string().regex(/^\d+Gi$/)]).nullish(),
+    maybeBackend: z
+      .discriminatedUnion('type', [z.object({ type: z.literal('a'), x: z.int() }), z.object({ type: z.literal('b') })])
+      .nullish(),
+    maybeTarget: z.union([z.int(), z.string()]).nullish(),
+    exact: z
+      .union([z.boolean(), z.literal('x')])
+      .nullish()
+      .meta({ 'x-kubernetes-preserve-unknown-fields': true }),
+    url: z.url().optional(),
+    mail: z.email().optional(),
+    id: z.uuid().optional(),
+    since: z.iso.datetime().optional(),
+    day: z.iso.date().optional(),
+    address: z.ipv4().optional(),
+    nested: z.object({ deep: z.object({ count: z.int().default(7) }).default({ count: 7 }) }).optional(),
+    range: z.object({ min: z.int(), max: z.int() }).optional(),
+  }),
+  status: z.object({ phase: z.string().optional(), ready: z.int().optional() }),
+  shortNames: ['gw'],
+  categories: ['all'],
+  additionalPrinterColumns: [{ name: 'Host', type: 'string', jsonPath: '.spec.host', description: 'where' }],
+  selectableFields: ['.spec.host'],
+  subresources: {
+    scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.ready' },
+  },
+  validations: { 'spec.range': [{ rule: 'self.min <= self.max', message: 'min is above max' }] },
+  overrides: { 'spec.ports': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] } },
+});
+
+/** What is added to a spec that is valid, and whether the result is. */
+export const CASES: readonly [spec: Record<string, unknown>, valid: boolean][] = [
+  [{}, true],
+  [{ host: '' }, false],
+  [{ host: 'UPPER' }, false],
+  [{ host: 'a'.repeat(21) }, false],
+  [{ host: undefined }, false],
+  [{ host: 7 }, false],
+  [{ host: null }, false],
+  [{ replicas: 0 }, true],
+  [{ replicas: -1 }, false],
+  [{ replicas: 101 }, false],
+  [{ replicas: 1.5 }, false],
+  [{ replicas: '1' }, false],
+  [{ ratio: 0 }, false],
+  [{ ratio: 0.5 }, true],
+  [{ ratio: 1 }, false],
+  [{ step: 10 }, true],
+  [{ step: 7 }, false],
+  [{ mode: 'fast' }, true],
+  [{ mode: 'slow' }, false],
+  [{ kind: 'gateway' }, true],
+  [{ kind: 'other' }, false],
+  [{ level: 2 }, true],
+  [{ level: 4 }, false],
+  [{ flag: true }, true],
+  [{ flag: 'true' }, false],
+  [{ note: null }, true],
+  [{ note: 'x' }, true],
+  [{ note: 1 }, false],
+  [{ choice: null }, true],
+  [{ choice: 'b.c' }, true],
+  [{ choice: 'bxc' }, false],
+  [{ grade: null }, true],
+  [{ grade: 2 }, true],
+  [{ grade: 3 }, false],
+  [{ choice: 'c' }, false],
+  [{ amount: null }, true],
+  [{ amount: 3 }, true],
+  [{ amount: 'x' }, false],
+  [{ labels: { a: 'b' } }, true],
+  [{ labels: { a: 1 } }, false],
+  [{ limits: { web: { cpu: 1 } } }, true],
+  [{ limits: { web: {} } }, false],
+  [{ fixed: { left: 1 } }, true],
+  [{ fixed: { left: 'x' } }, false],
+  [{ anything: { a: [1, 'b', { c: true }] } }, true],
+  [{ anything: 'text' }, true],
+  [{ open: { a: 'x', more: [1] } }, true],
+  [{ open: { more: 1 } }, false],
+  [{ closed: { a: 'x' } }, true],
+  [{ closed: {} }, false],
+  [{ ports: [{ name: 'http', port: 80 }] }, true],
+  [{ ports: [] }, false],
+  [{ ports: [{ name: 'http', port: 0 }] }, false],
+  [{ ports: [{ port: 80 }] }, false],
+  [{ ports: [{ name: 'http', port: 80, protocol: 'SCTP' }] }, false],
+  [{ ports: [1, 2, 3, 4].map((port) => ({ name: `n${port}`, port })) }, false],
+  [{ matrix: [[1, 2], []] }, true],
+  [{ matrix: [[1, 'x']] }, false],
+  [{ target: 80 }, true],
+  [{ target: 'http' }, true],
+  [{ target: 0 }, false],
+  [{ target: 'too long' }, false],
+  [{ target: true }, false],
+  [{ both: { x: 'a', y: 'b' } }, true],
+  [{ both: { x: 'a' } }, false],
+  [{ backend: { type: 'service', service: 'web' } }, true],
+  [{ backend: { type: 'bucket', bucket: 'data' } }, true],
+  [{ backend: { type: 'bucket', service: 'web' } }, false],
+  [{ backend: { type: 'bucket', bucket: 'x' } }, false],
+  [{ backend: { type: 'other' } }, false],
+  [{ backend: {} }, false],
+  [{ size: 'auto' }, true],
+  [{ size: '10Gi' }, true],
+  [{ size: '10' }, false],
+  [{ maybeSize: null }, true],
+  [{ maybeSize: 'auto' }, true],
+  [{ maybeSize: '1Mi' }, false],
+  [{ maybeBackend: null }, true],
+  [{ maybeBackend: { type: 'a', x: 1 } }, true],
+  [{ maybeBackend: { type: 'a' } }, false],
+  [{ maybeBackend: { type: 'b' } }, true],
+  [{ maybeTarget: null }, true],
+  [{ maybeTarget: 1.5 }, false],
+  [{ exact: true }, true],
+  [{ exact: 'x' }, true],
+  [{ exact: null }, true],
+  [{ url: 'https://a.example/x' }, true],
+  [{ url: 'no url' }, false],
+  [{ mail: 'a@b.example' }, true],
+  [{ mail: 'ab' }, false],
+  [{ id: '6f9619ff-8b86-4d11-b42d-00c04fc964ff' }, true],
+  [{ id: 'x' }, false],
+  [{ since: '2026-11-21T12:00:00Z' }, true],
+  [{ since: '2026-11-21' }, false],
+  [{ day: '2026-11-21' }, true],
+  [{ day: '2026-13-21' }, false],
+  [{ address: '10.0.0.1' }, true],
+  [{ address: '10.0.0.256' }, false],
+  [{ nested: {} }, true],
+  [{ nested: { deep: { count: 'x' } } }, false],
+];
+
+export const VALID_SPEC = { host: 'a.example' };
+
+/** An object of the case. */
+export function objectOf(name: string, spec: Record<string, unknown>) {
+  return { metadata: { name, namespace: 'default' }, spec: { ...VALID_SPEC, ...spec } };
+}

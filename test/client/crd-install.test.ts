@@ -1,0 +1,274 @@
+/** Definitions into a server and out of it: what counts as installed, what is waited for, and what ends the waiting. */
+import { StatusError } from 'capstan/cache';
+import {
+  type Client,
+  CRDError,
+  type CustomResourceDefinition,
+  crdResource,
+  defineCustomResource,
+  installCRDs,
+  uninstallCRDs,
+} from 'capstan/client';
+import { ApiServer, FakeClock } from 'capstan/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import * as z from 'zod';
+import { plainClient } from './plain-client.ts';
+
+const { crd, resource } = defineCustomResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Website',
+  scope: 'Namespaced',
+  spec: z.object({ host: z.string() }),
+});
+const NAME = 'websites.example.com';
+
+type Conditions = NonNullable<NonNullable<CustomResourceDefinition['status']>['conditions']>;
+const condition = (type: string, status: 'True' | 'False', reason = 'Because', message = 'so it is') => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: '2026-11-21T12:00:00Z',
+});
+const NAMES = condition('NamesAccepted', 'True');
+const ESTABLISHED = condition('Established', 'True');
+const notFound = () => new StatusError(404, { reason: 'NotFound', message: 'no' }, 'GET');
+
+/** A server that is played: each look at a definition gives the next state, the last one for ever. undefined: it is not there. */
+class Played {
+  readonly calls: string[] = [];
+  states: (Partial<CustomResourceDefinition> | undefined)[] = [{}];
+  /** What lists answer, one after the other; the last one for ever. */
+  lists: (Error | undefined)[] = [undefined];
+  readonly clock = new FakeClock();
+
+  readonly client = {
+    apply: async (_: unknown, object: CustomResourceDefinition, options: { fieldOwner?: string; force?: boolean }) => {
+      this.calls.push(`apply ${object.metadata.name} ${options.fieldOwner} ${options.force} ${'status' in object}`);
+      return object;
+    },
+    get: async () => {
+      this.calls.push('get');
+      const state = this.states.length > 1 ? this.states.shift() : this.states[0];
+      if (state === undefined) throw notFound();
+      return { ...crd, ...state };
+    },
+    list: async (of: { version: string; plural: string }) => {
+      this.calls.push(`list ${of.plural} ${of.version}`);
+      const answer = this.lists.length > 1 ? this.lists.shift() : this.lists[0];
+      if (answer !== undefined) throw answer;
+      return { items: [], metadata: {} };
+    },
+    delete: async () => {
+      this.calls.push('delete');
+    },
+  } as unknown as Client;
+
+  says(...conditions: Conditions): Partial<CustomResourceDefinition> {
+    return { status: { conditions } };
+  }
+}
+
+/** The outcome, when time has passed. */
+async function outcomeAfter<T>(ms: number, clock: FakeClock, promise: Promise<T>): Promise<T | Error> {
+  let outcome: T | Error = new Error('it is still waiting');
+  promise.then(
+    (value) => {
+      outcome = value;
+    },
+    (error: Error) => {
+      outcome = error;
+    },
+  );
+  await clock.run(ms);
+  return outcome;
+}
+
+describe('definitions that are installed', () => {
+  it('are served by the embedded server, and can be changed and taken away', async () => {
+    const server = await ApiServer.start();
+    const transport = server.transport();
+    onTestFinished(async () => {
+      await transport.close?.();
+      await server.stop();
+    });
+    const client = plainClient(transport);
+    // The server of this test takes no apply patch: what matters is what follows.
+    const applying: Client = { ...client, apply: async (of, object) => client.create(of, object as never) };
+    const [installed] = await installCRDs(applying, [crd]);
+    expect(installed?.status?.conditions?.map(({ type }) => type)).toEqual(['NamesAccepted', 'Established']);
+    await client.create(resource, { metadata: { name: 'a', namespace: 'default' }, spec: { host: 'a' } });
+    await uninstallCRDs(client, [crd]);
+    await expect(client.get(crdResource, { name: NAME })).rejects.toMatchObject({ status: 404 });
+    await uninstallCRDs(client, [crd]);
+  });
+
+  it('are applied with force, in the name of an owner, without their status', async () => {
+    const played = new Played();
+    played.states = [played.says(NAMES, ESTABLISHED)];
+    const withStatus = { ...crd, ...played.says(NAMES) };
+    await outcomeAfter(
+      100,
+      played.clock,
+      installCRDs(played.client, [withStatus], { clock: played.clock, fieldOwner: 'me' }),
+    );
+    expect(played.calls).toEqual([`apply ${NAME} me true false`, 'get', 'list websites v1']);
+  });
+
+  it('are waited for until they are established', async () => {
+    const played = new Played();
+    played.states = [
+      {},
+      played.says(NAMES),
+      played.says(NAMES, condition('Established', 'False')),
+      played.says(NAMES, ESTABLISHED),
+    ];
+    const installing = installCRDs(played.client, [crd], { clock: played.clock });
+    expect(await outcomeAfter(399, played.clock, installing)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(1, played.clock, installing)).toMatchObject([
+      { status: { conditions: [NAMES, ESTABLISHED] } },
+    ]);
+    expect(played.clock.timers()).toBe(0);
+  });
+
+  it.each([
+    ['there is nothing yet', notFound()],
+    ['storage is made', new StatusError(429, { message: 'storage is (re)initializing' }, 'GET')],
+    ['the server has a failure', new StatusError(503, {}, 'GET')],
+  ])('are waited for until each of their versions is served, while %s', async (_, error) => {
+    const played = new Played();
+    const [version] = crd.spec.versions;
+    const versions = ['v1', 'v2', 'v0'].map((name) => ({ ...version, name, served: name !== 'v0' }));
+    played.states = [{ spec: { ...crd.spec, versions: versions as never }, ...played.says(NAMES, ESTABLISHED) }];
+    played.lists = [undefined, error, undefined];
+    const installing = installCRDs(played.client, [crd], { clock: played.clock });
+    expect(await outcomeAfter(199, played.clock, installing)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(1, played.clock, installing)).toHaveLength(1);
+    const lists = played.calls.filter((call) => call.startsWith('list'));
+    expect(lists, 'not that which is not served').toEqual(
+      ['v1', 'v2', 'v1', 'v2'].map((name) => `list websites ${name}`),
+    );
+  });
+
+  it('are served also to those who may not list them', async () => {
+    const played = new Played();
+    played.states = [played.says(NAMES, ESTABLISHED)];
+    played.lists = [new StatusError(403, { reason: 'Forbidden', message: 'no' }, 'GET')];
+    expect(
+      await outcomeAfter(100, played.clock, installCRDs(played.client, [crd], { clock: played.clock })),
+    ).toHaveLength(1);
+  });
+
+  it('whose names are refused for a second are an error with what the server says', async () => {
+    const played = new Played();
+    played.states = [
+      played.says(condition('NamesAccepted', 'False', 'PluralConflict', '"websites" is already in use')),
+    ];
+    const installing = installCRDs(played.client, [crd], { clock: played.clock });
+    expect(await outcomeAfter(1000, played.clock, installing)).toMatchObject({ message: 'it is still waiting' });
+    const error = await outcomeAfter(200, played.clock, installing);
+    expect(error).toBeInstanceOf(CRDError);
+    expect(error).toMatchObject({
+      code: 'CRD',
+      definition: NAME,
+      message: `the server does not accept ${NAME}: NamesAccepted=False PluralConflict: "websites" is already in use`,
+    });
+  });
+
+  it('whose names were refused before they were changed are waited for', async () => {
+    const played = new Played();
+    const refused = played.says(condition('NamesAccepted', 'False'));
+    played.states = [refused, refused, played.says(NAMES, ESTABLISHED)];
+    expect(
+      await outcomeAfter(1000, played.clock, installCRDs(played.client, [crd], { clock: played.clock })),
+    ).toHaveLength(1);
+  });
+
+  it('whose schema is not structural are an error', async () => {
+    const played = new Played();
+    played.states = [played.says(NAMES, condition('NonStructuralSchema', 'True', 'Violations', 'spec.x: type'))];
+    const error = await outcomeAfter(2000, played.clock, installCRDs(played.client, [crd], { clock: played.clock }));
+    expect(error).toMatchObject({
+      code: 'CRD',
+      message: expect.stringContaining('NonStructuralSchema=True Violations'),
+    });
+  });
+
+  it('are applied again once their predecessors are gone', async () => {
+    const played = new Played();
+    const metadata = { name: NAME, deletionTimestamp: '2026-11-21T12:00:00Z' };
+    const going = { metadata, ...played.says(NAMES, ESTABLISHED, condition('Terminating', 'True')) };
+    played.states = [going, going, undefined, played.says(NAMES, ESTABLISHED)];
+    expect(
+      await outcomeAfter(1000, played.clock, installCRDs(played.client, [crd], { clock: played.clock })),
+    ).toHaveLength(1);
+    expect(played.calls.filter((call) => call.startsWith('apply'))).toHaveLength(2);
+  });
+
+  it('that are not served in time are an error with what the server says', async () => {
+    const played = new Played();
+    played.states = [played.says(NAMES, condition('Established', 'False', 'Installing', 'soon'))];
+    const installing = installCRDs(played.client, [crd], { clock: played.clock, timeoutMs: 500 });
+    expect(await outcomeAfter(1000, played.clock, installing)).toMatchObject({
+      code: 'CRD',
+      message: `${NAME} is not served after 500 ms: NamesAccepted=True Because: so it is; Established=False Installing: soon`,
+    });
+    expect(played.clock.now(), 'the default is ten seconds, as in envtest').toBe(1000);
+    const silent = new Played();
+    const waiting = installCRDs(silent.client, [crd], { clock: silent.clock });
+    expect(await outcomeAfter(9999, silent.clock, waiting)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(100, silent.clock, waiting)).toMatchObject({
+      message: `${NAME} is not served after 10000 ms: the server says nothing of it`,
+    });
+  });
+
+  it('are waited for until the signal fires', async () => {
+    const played = new Played();
+    const stop = new AbortController();
+    const installing = installCRDs(played.client, [crd], { clock: played.clock, signal: stop.signal });
+    await outcomeAfter(50, played.clock, installing);
+    stop.abort(new Error('enough'));
+    expect(await outcomeAfter(0, played.clock, installing)).toMatchObject({
+      code: 'ABORTED',
+      cause: { message: 'enough' },
+    });
+    expect(played.clock.timers()).toBe(0);
+  });
+
+  it('cannot be what has no name, and the timeout has to be a time', async () => {
+    const { client } = new Played();
+    await expect(installCRDs(client, [crd], { timeoutMs: Number.NaN })).rejects.toThrow('"timeoutMs" expected');
+    await expect(installCRDs(client, [undefined as never])).rejects.toThrow('"crds[]" expected an object');
+    await expect(uninstallCRDs(client, [{ ...crd, metadata: {} }])).rejects.toThrow(
+      '"crd.metadata.name" expected a name',
+    );
+  });
+});
+
+describe('definitions that are uninstalled', () => {
+  it('are waited for until they are gone', async () => {
+    const played = new Played();
+    played.states = [{}, {}, undefined];
+    const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock }).then(() => 'gone');
+    expect(await outcomeAfter(199, played.clock, leaving)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(1, played.clock, leaving)).toBe('gone');
+  });
+
+  it('that do not go in time are an error: somebody holds an object', async () => {
+    const played = new Played();
+    played.states = [played.says(condition('Terminating', 'True', 'InstanceDeletionInProgress', 'could not confirm'))];
+    const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock, timeoutMs: 300 });
+    expect(await outcomeAfter(1000, played.clock, leaving)).toMatchObject({
+      code: 'CRD',
+      message: `${NAME} is not gone after 300 ms: Terminating=True InstanceDeletionInProgress: could not confirm`,
+    });
+  });
+
+  it('and made anew by somebody else meanwhile are gone', async () => {
+    const played = new Played();
+    played.states = [{ metadata: { name: NAME, uid: 'old' } }, { metadata: { name: NAME, uid: 'new' } }];
+    const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock }).then(() => 'gone');
+    expect(await outcomeAfter(100, played.clock, leaving)).toBe('gone');
+  });
+});

@@ -1,0 +1,53 @@
+/** Where the recorders of these tests write to: every request is kept, and answered as a test wants. */
+import type { StatusError } from 'capstan/cache';
+import type { Client, EventSeries, KubeEvent, Patch } from 'capstan/client';
+
+export interface Sent {
+  verb: 'create' | 'patch';
+  name: string;
+  namespace: string;
+  series: EventSeries | undefined;
+  event: KubeEvent | undefined;
+}
+
+export type Answer = (sent: Sent) => unknown;
+
+/** Answers nothing but success, until `answer` is set: what it returns is thrown unless it is undefined. A promise is awaited. */
+export class ScriptedSink {
+  readonly sent: Sent[] = [];
+  answer: Answer = () => undefined;
+  readonly client: Pick<Client, 'create' | 'patch'>;
+
+  constructor() {
+    const answered = async (sent: Sent): Promise<void> => {
+      this.sent.push(sent);
+      const error = await this.answer(sent);
+      if (error !== undefined) throw error;
+    };
+    this.client = {
+      create: async (_resource, object) => {
+        const event = structuredClone(object) as unknown as KubeEvent;
+        const { name = '', namespace = '' } = event.metadata;
+        await answered({ verb: 'create', name, namespace, series: event.series, event });
+        return object;
+      },
+      patch: async <T>(_resource: unknown, key: { name: string; namespace?: string }, patch: Patch) => {
+        const { series } = (patch as unknown as { body: { series: EventSeries } }).body;
+        await answered({
+          verb: 'patch',
+          name: key.name,
+          namespace: key.namespace ?? '',
+          series: structuredClone(series),
+          event: undefined,
+        });
+        return {} as T;
+      },
+    };
+  }
+
+  get verbs(): string[] {
+    return this.sent.map(({ verb, series }) => (series === undefined ? verb : `${verb} ${series.count}`));
+  }
+}
+
+export type { StatusError };

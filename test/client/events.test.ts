@@ -1,0 +1,570 @@
+/** The event recorder: what an Event looks like, when it is a series, what is tried again, and that nobody ever waits for it. */
+import { defineResource, StatusError, TransportError } from 'capstan/cache';
+import { type EventRecorder, type EventRecorderOptions, newEventRecorder, objectReference } from 'capstan/client';
+import { ApiServer, FakeClock } from 'capstan/testing';
+import { setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ScriptedSink, type Sent } from './event-sink.ts';
+import { plainClient } from './plain-client.ts';
+
+const START = Date.parse('2026-11-21T12:00:00.789Z');
+const MINUTE = 60_000;
+
+const pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', namespace: 'shop', uid: 'u-1', resourceVersion: '7' },
+};
+const regarding = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  name: 'web',
+  namespace: 'shop',
+  uid: 'u-1',
+  resourceVersion: '7',
+};
+const details = { reason: 'Started', action: 'Starting', note: 'it runs' };
+
+let reported: string[];
+let clock: FakeClock;
+let sink: ScriptedSink;
+
+beforeEach(() => {
+  reported = [];
+  const before = setErrorHandler((error) => reported.push((error as Error).message));
+  onTestFinished(() => {
+    setErrorHandler(before);
+  });
+  clock = new FakeClock();
+  sink = new ScriptedSink();
+});
+
+const recorders: EventRecorder[] = [];
+afterEach(async () => {
+  sink.answer = () => undefined;
+  for (const recorder of recorders.splice(0)) await recorder.shutdown();
+  expect(clock.timers(), 'no timer is left behind').toBe(0);
+});
+
+function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
+  const recorder = newEventRecorder({
+    client: sink.client,
+    reportingController: 'c1.example/c1',
+    reportingInstance: 'i1',
+    clock,
+    wallClock: () => START + clock.now(),
+    random: () => 0,
+    ...options,
+  });
+  recorders.push(recorder);
+  return recorder;
+}
+
+const status = (code: number, reason: string) => new StatusError(code, { reason, message: 'no' }, 'POST events');
+const first = (): Sent => sink.sent[0] as Sent;
+
+describe('an event', () => {
+  it('says what happened to which object, when, and who says so', async () => {
+    start().eventf(pod, undefined, 'Normal', 'Started', 'Starting', 'Pod started');
+    await clock.settle();
+    expect(sink.sent).toHaveLength(1);
+    expect(first().event).toEqual({
+      metadata: { name: `web.${(BigInt(START) * 1_000_000n).toString(16)}`, namespace: 'shop' },
+      eventTime: '2026-11-21T12:00:00.789000Z',
+      regarding,
+      type: 'Normal',
+      reason: 'Started',
+      action: 'Starting',
+      note: 'Pod started',
+      reportingController: 'c1.example/c1',
+      reportingInstance: 'i1',
+    });
+  });
+
+  it('names a second object, and takes a note with arguments', async () => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', uid: 'u-2' } };
+    const recorder = start();
+    recorder.eventf(pod, node, 'Warning', 'Failed', 'Scheduling', 'on %s: %q, %d of %v%%', 'node1', 'no', 3, 100);
+    await clock.settle();
+    expect(first().event).toMatchObject({
+      related: { apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'u-2' },
+      type: 'Warning',
+      note: 'on node1: "no", 3 of 100%',
+    });
+  });
+
+  it('loses no argument of its note, and takes an error for its message', async () => {
+    start().eventf(pod, undefined, 'Normal', 'Started', 'Starting', 'why: %s, %s', new Error('full'));
+    start().eventf(pod, undefined, 'Normal', 'Stopped', 'Stopping', 'left:', 'a', { b: 1 });
+    await clock.settle();
+    expect(sink.sent.map(({ event }) => event?.note)).toEqual(['why: full, %s', 'left: a {"b":1}']);
+  });
+
+  it('about an object in no namespace goes to the namespace default', async () => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', uid: 'u-2' } };
+    start().event(node, details);
+    await clock.settle();
+    expect(first()).toMatchObject({ namespace: 'default' });
+    expect(first().event?.regarding).not.toHaveProperty('namespace');
+  });
+
+  it.each([
+    ['an address', '2001:db8::123'],
+    ['too long a name', 'x'.repeat(1000)],
+  ])('about %s, which is no name for an Event, has a name of its own', async (_, name) => {
+    start().event({ apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: { name, uid: 'u-3' } }, details);
+    await clock.settle();
+    expect(first().name).toMatch(/^event\.[0-9a-f]{16}\.[0-9a-f]{16}$/);
+    expect(first().event?.regarding.name).toBe(name);
+  });
+
+  it('has a name of its own, also of many in one moment', async () => {
+    const recorder = start();
+    for (let i = 0; i < 20; i++) recorder.event(pod, { ...details, reason: `Reason${i}` });
+    await clock.settle();
+    expect(new Set(sink.sent.map(({ name }) => name)).size).toBe(20);
+  });
+
+  it('is about a part of an object, or about one whose text does not say what it is, by a reference', async () => {
+    const Pod = defineResource<typeof pod>()({
+      group: '',
+      version: 'v1',
+      kind: 'Pod',
+      plural: 'pods',
+      namespaced: true,
+    });
+    const { apiVersion: _, kind: __, ...item } = pod;
+    start().event(objectReference(Pod, item, { fieldPath: 'spec.containers{web}' }), details);
+    await clock.settle();
+    expect(first().event?.regarding).toEqual({ ...regarding, fieldPath: 'spec.containers{web}' });
+  });
+
+  it('has a note of at most 1024 bytes, cut between characters', async () => {
+    const recorder = start();
+    recorder.event(pod, { ...details, note: 'ä'.repeat(512) });
+    recorder.event(pod, { ...details, reason: 'Longer', note: `x${'ä'.repeat(600)}` });
+    await clock.settle();
+    const notes = sink.sent.map(({ event }) => event?.note ?? '');
+    expect(notes[0]).toBe('ä'.repeat(512));
+    expect(notes[1]).toBe(`x${'ä'.repeat(510)}…`);
+    expect(new TextEncoder().encode(notes[1]).length).toBe(1024);
+  });
+
+  it('takes annotations', async () => {
+    start().event(pod, { ...details, annotations: { a: 'b' } });
+    await clock.settle();
+    expect(first().event?.metadata.annotations).toEqual({ a: 'b' });
+  });
+
+  it.each([
+    ['no reason', pod, { ...details, reason: '' }, '"reason" expected a word of 1 to 128 characters'],
+    ['too long an action', pod, { ...details, action: 'x'.repeat(129) }, '"action" expected'],
+    [
+      'an unknown type',
+      pod,
+      { ...details, type: 'Bad' as 'Normal' },
+      '"type" expected "Normal" or "Warning", got "Bad"',
+    ],
+    ['an object of no kind', { metadata: {} }, details, 'use objectReference(resource, object)'],
+    ['no object', undefined as unknown as object, details, '"regarding" expected an object'],
+  ])('with %s is reported and not sent, and throws nothing', async (_, object, what, message) => {
+    const recorder = start();
+    recorder.event(object, what);
+    await clock.settle();
+    expect(sink.sent).toEqual([]);
+    expect(reported).toEqual([expect.stringContaining(message)]);
+    expect(recorder.counts()).toMatchObject({ recorded: 1, lost: 1 });
+  });
+
+  it('that cannot even be formatted throws nothing', () => {
+    const bad = {
+      toString: () => {
+        throw new Error('no text');
+      },
+      toJSON: () => {
+        throw new Error('no JSON');
+      },
+    };
+    start().eventf(pod, undefined, 'Normal', 'Started', 'Starting', '%s', bad);
+    expect(reported).toEqual(['the note could not be formatted']);
+  });
+});
+
+describe('a recorder', () => {
+  it.each([
+    [{ reportingController: '' }, 'reportingController'],
+    [{ reportingController: 'a b' }, 'reportingController'],
+    [{ reportingInstance: 'x'.repeat(129) }, 'reportingInstance'],
+    [{ burst: 0 }, 'burst'],
+    [{ refillMs: 0 }, 'refillMs'],
+    [{ maxQueued: 0 }, 'maxQueued'],
+    [{ client: {} as never }, 'client.create'],
+  ])('with %o is refused', (options, name) => {
+    expect(() => start(options)).toThrow(expect.objectContaining({ message: expect.stringContaining(`"${name}"`) }));
+  });
+
+  it('has an instance of its own if none is given', async () => {
+    start({ reportingInstance: undefined, random: () => 0.5 }).event(pod, details);
+    await clock.settle();
+    expect(first().event?.reportingInstance).toBe('c1.example/c1-80000000');
+  });
+});
+
+describe('isomorphic events', () => {
+  it('are one Event, which gets a series when it happens again', async () => {
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    clock.step(1000);
+    recorder.event(pod, { ...details, note: 'another note' });
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create', 'patch 2']);
+    expect(sink.sent[1]).toEqual({
+      verb: 'patch',
+      name: first().name,
+      namespace: 'shop',
+      series: { count: 2, lastObservedTime: '2026-11-21T12:00:01.789000Z' },
+      event: undefined,
+    });
+  });
+
+  it('are counted, and written at the end of the series alone', async () => {
+    const recorder = start();
+    for (let i = 0; i < 10; i++) {
+      recorder.event(pod, details);
+      await clock.run(1000);
+    }
+    expect(sink.verbs).toEqual(['create', 'patch 2']);
+    expect(recorder.counts()).toMatchObject({ recorded: 10, aggregated: 9, written: 2 });
+    await clock.run(6 * MINUTE);
+    expect(sink.verbs).toEqual(['create', 'patch 2', 'patch 10']);
+    expect(sink.sent[2]?.series?.lastObservedTime).toBe('2026-11-21T12:00:09.789000Z');
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs.slice(3), 'what comes later is a new Event').toEqual(['create']);
+    expect(sink.sent[3]?.name).not.toBe(first().name);
+  });
+
+  it.each([
+    ['reason', { reason: 'Other' }],
+    ['action', { action: 'Other' }],
+    ['type', { type: 'Warning' as const }],
+    ['related object', { related: regarding }],
+  ])('are not those with another %s', async (_, more) => {
+    const recorder = start();
+    recorder.event(pod, details);
+    recorder.event(pod, { ...details, ...more });
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create', 'create']);
+  });
+
+  it('are not those about another object, or another part of it', async () => {
+    const recorder = start();
+    recorder.event(regarding, details);
+    recorder.event({ ...regarding, uid: 'u-9' }, details);
+    recorder.event({ ...regarding, fieldPath: 'spec' }, details);
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create', 'create', 'create']);
+  });
+
+  // client-go compares the whole reference: a controller that writes the object's status at each failure has an Event for each.
+  it('are those about another version of the object too', async () => {
+    const recorder = start();
+    recorder.event(regarding, details);
+    recorder.event({ ...regarding, resourceVersion: '8' }, details);
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create 2']);
+  });
+
+  it('that came at once are created as a series', async () => {
+    const recorder = start();
+    recorder.event(pod, details);
+    recorder.event(pod, details);
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.sent.map(({ verb }) => verb)).toEqual(['create']);
+    expect(first().series?.count).toBe(3);
+  });
+
+  it('that happen while the first is being written are written after it, never beside it', async () => {
+    let answer: () => void = () => undefined;
+    sink.answer = () => new Promise<undefined>((resolve) => (answer = () => resolve(undefined)));
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create']);
+    answer();
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create', 'patch 2']);
+    sink.answer = () => undefined;
+    answer();
+    await clock.settle();
+  });
+
+  it('are forgotten after six minutes if there was but one, without another write', async () => {
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.run(6 * MINUTE);
+    expect(clock.timers(), 'only the one that refreshes is left').toBe(1);
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create', 'create']);
+  });
+
+  it('that go on are written every half an hour, as the server forgets an Event after an hour', async () => {
+    const recorder = start();
+    for (let minute = 0; minute < 62; minute++) {
+      recorder.event(pod, details);
+      await clock.run(MINUTE);
+    }
+    expect(sink.verbs).toEqual(['create', 'patch 2', 'patch 30', 'patch 60']);
+  });
+
+  it('are created anew, with their series, if the server has forgotten them', async () => {
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    sink.answer = ({ verb }) => (verb === 'patch' ? status(404, 'NotFound') : undefined);
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create', 'patch 2', 'create 2']);
+    expect(sink.sent[2]?.event?.metadata).not.toHaveProperty('resourceVersion');
+    expect(sink.sent[2]?.name).toBe(first().name);
+  });
+
+  it('are patched after all if they were there when they were to be created', async () => {
+    sink.answer = ({ verb }) => (verb === 'create' ? status(409, 'AlreadyExists') : undefined);
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs, 'a lost answer: there is nothing to add').toEqual(['create']);
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs).toEqual(['create', 'patch 2']);
+    expect(reported).toEqual([]);
+  });
+
+  it('of more objects than are remembered end early, with their count', async () => {
+    const recorder = start({ maxQueued: 10_000 });
+    recorder.event(pod, details);
+    for (let i = 0; i < 3; i++) recorder.event(pod, details);
+    await clock.settle();
+    recorder.event(pod, details);
+    for (let i = 0; i < 4096; i++) recorder.event({ ...regarding, name: `n${i}`, uid: `u${i}` }, details);
+    await clock.settle();
+    expect(sink.sent.filter(({ verb }) => verb === 'patch').map(({ series }) => series?.count)).toEqual([5]);
+  });
+});
+
+describe('a source that says too much about an object', () => {
+  const many = (recorder: EventRecorder, count: number, object: object = pod) => {
+    for (let i = 0; i < count; i++)
+      recorder.event(object, { ...details, reason: `Reason${recorder.counts().recorded}` });
+  };
+
+  it('is heard 25 times, and then once in five minutes', async () => {
+    const recorder = start();
+    many(recorder, 30);
+    await clock.settle();
+    expect(sink.sent).toHaveLength(25);
+    expect(recorder.counts()).toMatchObject({ recorded: 30, filtered: 5, lost: 0 });
+    await clock.run(5 * MINUTE - 1);
+    many(recorder, 1);
+    await clock.settle();
+    expect(sink.sent).toHaveLength(25);
+    await clock.run(1);
+    many(recorder, 2);
+    await clock.settle();
+    expect(sink.sent).toHaveLength(26);
+    expect(reported).toEqual([]);
+  });
+
+  it('is heard about other objects', async () => {
+    const recorder = start({ burst: 1 });
+    many(recorder, 2);
+    many(recorder, 2, { ...regarding, name: 'other' });
+    await clock.settle();
+    expect(sink.sent).toHaveLength(2);
+  });
+
+  it('can still count on its series, which is told at its end', async () => {
+    const recorder = start({ burst: 1 });
+    for (let i = 0; i < 3; i++) {
+      recorder.event(pod, details);
+      await clock.settle();
+    }
+    expect(sink.verbs).toEqual(['create']);
+    await clock.run(6 * MINUTE);
+    expect(sink.verbs).toEqual(['create', 'patch 3']);
+  });
+
+  it('gets no more than its burst back, however long it was quiet', async () => {
+    const recorder = start({ burst: 2, refillMs: 1000 });
+    many(recorder, 2);
+    await clock.run(60 * MINUTE);
+    many(recorder, 5);
+    await clock.settle();
+    expect(sink.sent).toHaveLength(4);
+  });
+});
+
+describe('a write that fails', () => {
+  it.each([
+    ['the connection was refused', new TransportError('refused', 'refused')],
+    ['the server is overloaded', status(429, 'TooManyRequests')],
+    ['the server has a failure', status(500, 'InternalError')],
+    ['nobody knows why', new Error('weird')],
+  ])('is tried twelve times in all, ten seconds apart, if %s', async (_, error) => {
+    sink.answer = () => error;
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.run(9999);
+    expect(sink.sent).toHaveLength(1);
+    await clock.run(1);
+    expect(sink.sent).toHaveLength(2);
+    await clock.run(5 * MINUTE);
+    expect(sink.sent).toHaveLength(12);
+    expect(recorder.counts()).toMatchObject({ written: 0, lost: 1 });
+    expect(reported).toEqual([
+      expect.stringMatching(/^the event Started of Pod shop\/web was not written after 12 tries: /),
+    ]);
+  });
+
+  it.each([
+    ['refuses it', status(422, 'Invalid')],
+    ['forbids it', status(403, 'Forbidden')],
+  ])('is not tried again if the server %s', async (_, error) => {
+    sink.answer = () => error;
+    start().event(pod, details);
+    await clock.run(MINUTE);
+    expect(sink.sent).toHaveLength(1);
+    expect(reported).toHaveLength(1);
+  });
+
+  it('succeeds later, and says how often it has happened by then', async () => {
+    sink.answer = () => (sink.sent.length < 3 ? new Error('weird') : undefined);
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.run(5000);
+    recorder.event(pod, details);
+    await clock.run(MINUTE);
+    expect(sink.verbs).toEqual(['create', 'create 2', 'create 2']);
+    expect(reported).toEqual([]);
+  });
+
+  it('waits up to a quarter longer, by chance', async () => {
+    sink.answer = () => new Error('weird');
+    start({ random: () => 0.999 }).event(pod, details);
+    await clock.run(12_400);
+    expect(sink.sent).toHaveLength(1);
+    await clock.run(100);
+    expect(sink.sent).toHaveLength(2);
+  });
+
+  it('among a thousand loses none of them, when all fail four times', async () => {
+    const tries = new Map<string, number>();
+    sink.answer = ({ name }) => {
+      tries.set(name, (tries.get(name) ?? 0) + 1);
+      return (tries.get(name) ?? 0) < 5 ? new Error('weird') : undefined;
+    };
+    const recorder = start();
+    for (let i = 0; i < 1000; i++) recorder.event({ ...regarding, name: `foo-${i}`, uid: `u-${i}` }, details);
+    while (recorder.counts().written < 1000) await clock.run(10_000);
+    expect([...tries.values()].every((count) => count === 5)).toBe(true);
+    expect(recorder.counts()).toMatchObject({ recorded: 1000, written: 1000, lost: 0 });
+  });
+});
+
+describe('a recorder that cannot keep up', () => {
+  it('has eight requests under way, drops what finds no room, and says so once', async () => {
+    let stuck = true;
+    const waiting: (() => void)[] = [];
+    sink.answer = () =>
+      stuck ? new Promise<undefined>((resolve) => waiting.push(() => resolve(undefined))) : undefined;
+    const recorder = start({ maxQueued: 10 });
+    for (let i = 0; i < 30; i++) recorder.event({ ...regarding, name: `n${i}`, uid: `u${i}` }, details);
+    await clock.settle();
+    expect(sink.sent).toHaveLength(8);
+    expect(recorder.counts()).toMatchObject({ lost: 20 });
+    expect(reported).toEqual(['10 events wait to be written: more are dropped']);
+    stuck = false;
+    for (const answer of waiting) answer();
+    await clock.settle();
+    expect(recorder.counts()).toMatchObject({ written: 10 });
+    recorder.event({ ...regarding, name: 'n29', uid: 'u29' }, details);
+    await clock.settle();
+    expect(recorder.counts(), 'there is room again').toMatchObject({ written: 11, lost: 20, aggregated: 0 });
+  });
+});
+
+describe('a recorder that is shut down', () => {
+  it('writes what waits, and the counts of its series, before it is done', async () => {
+    const recorder = start();
+    for (let i = 0; i < 5; i++) {
+      recorder.event(pod, details);
+      await clock.settle();
+    }
+    recorder.event(pod, { ...details, reason: 'Stopped' });
+    await recorder.shutdown();
+    expect(sink.verbs.toSorted()).toEqual(['create', 'create', 'patch 2', 'patch 5']);
+    expect(clock.timers()).toBe(0);
+    await recorder.shutdown();
+  });
+
+  it('takes no more events', async () => {
+    const recorder = start();
+    await recorder.shutdown();
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.sent).toEqual([]);
+    expect(recorder.counts().lost).toBe(1);
+  });
+
+  it('does not wait for the next try of what fails: it tries at once, and once', async () => {
+    sink.answer = () => new Error('weird');
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    await recorder.shutdown();
+    expect(sink.sent).toHaveLength(2);
+    expect(recorder.counts().lost).toBe(1);
+  });
+
+  it('gives up when the signal fires', async () => {
+    sink.answer = () => new Promise(() => undefined);
+    const recorder = newEventRecorder({ client: sink.client, reportingController: 'c', clock });
+    for (let i = 0; i < 10; i++) recorder.event({ ...regarding, uid: `u${i}` }, details);
+    await clock.settle();
+    const stop = new AbortController();
+    const done = recorder.shutdown({ signal: stop.signal });
+    stop.abort();
+    await expect(done).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(recorder.counts().lost).toBe(2);
+    expect(clock.timers()).toBe(0);
+  });
+});
+
+describe('on a server', () => {
+  it('events in a row are one Event with a series', async () => {
+    const server = await ApiServer.start();
+    const transport = server.transport();
+    onTestFinished(async () => {
+      await transport.close?.();
+      await server.stop();
+    });
+    const recorder = newEventRecorder({ client: plainClient(transport), reportingController: 'c1', clock });
+    recorder.event(pod, details);
+    recorder.event(pod, details);
+    recorder.event(pod, { ...details, reason: 'Stopped' });
+    await recorder.shutdown();
+    const { body } = await transport.request({ method: 'GET', path: '/apis/events.k8s.io/v1/namespaces/shop/events' });
+    const chunks = await Array.fromAsync(body);
+    const { items } = JSON.parse(Buffer.concat(chunks).toString()) as { items: Sent['event'][] };
+    expect(items.map((item) => [item?.reason, item?.series?.count])).toEqual([
+      ['Started', 2],
+      ['Stopped', undefined],
+    ]);
+  });
+});

@@ -1,0 +1,260 @@
+/** Finalizers: on an object before anything is made for it, off it only after that was cleaned up. */
+import { defineResource, type Resource } from 'capstan/cache';
+import {
+  addFinalizer,
+  type Client,
+  containsFinalizer,
+  FinalizeError,
+  Finalizers,
+  finalizer,
+  type ObjectMeta,
+  removeFinalizer,
+} from 'capstan/client';
+import { ApiServer } from 'capstan/testing';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { plainClient } from './plain-client.ts';
+
+interface Thing {
+  metadata: ObjectMeta;
+  status?: { phase: string };
+}
+
+const NAME = 'example.com/cleanup';
+const deletionTimestamp = '2026-11-21T12:00:00Z';
+const living = (...finalizers: string[]): Thing => ({ metadata: { name: 'a', namespace: 'default', finalizers } });
+const deleted = (...finalizers: string[]): Thing => ({
+  metadata: { name: 'a', namespace: 'default', finalizers, deletionTimestamp },
+});
+const names = (thing: Thing) => thing.metadata.finalizers;
+
+describe('a finalizer', () => {
+  it('is added at the end when it is not there', () => {
+    expect(names(addFinalizer({ metadata: { name: 'a' } } as Thing, NAME))).toEqual([NAME]);
+    expect(names(addFinalizer(living('other'), NAME))).toEqual(['other', NAME]);
+  });
+
+  it('that is there is not added again: the same object comes back', () => {
+    const object = living(NAME);
+    expect(addFinalizer(object, NAME)).toBe(object);
+  });
+
+  it('is removed, however often it is there', () => {
+    expect(names(removeFinalizer(living(NAME), NAME))).toEqual([]);
+    expect(names(removeFinalizer(living(NAME, 'other', NAME), NAME))).toEqual(['other']);
+  });
+
+  it('that is not there is not removed: the same object comes back', () => {
+    const object = living('other');
+    expect(removeFinalizer(object, NAME)).toBe(object);
+  });
+
+  it('is looked for', () => {
+    const object = living(NAME);
+    expect(containsFinalizer(object, NAME)).toBe(true);
+    expect(containsFinalizer(removeFinalizer(object, NAME), NAME)).toBe(false);
+    expect(containsFinalizer({}, NAME)).toBe(false);
+  });
+
+  it('leaves the object that was given as it was', () => {
+    const object = Object.freeze({ metadata: Object.freeze({ finalizers: Object.freeze(['x']) as string[] }) });
+    expect(addFinalizer(object, NAME).metadata.finalizers).toEqual(['x', NAME]);
+    expect(removeFinalizer(object, 'x').metadata.finalizers).toEqual([]);
+    expect(object.metadata.finalizers).toEqual(['x']);
+  });
+
+  it('needs a name', () => {
+    expect(() => addFinalizer(living(), '')).toThrow('"finalizer" expected a name such as "example.com/cleanup"');
+  });
+});
+
+describe('registered finalizers', () => {
+  const registered = (...keys: string[]) => {
+    const finalizers = new Finalizers<Thing>();
+    const run = vi.fn();
+    for (const key of keys) finalizers.register(key, run);
+    return { finalizers, run };
+  };
+
+  it('are told apart by their keys, each of which is taken once', () => {
+    const { finalizers } = registered(NAME);
+    finalizers.register('example.com/other', () => undefined);
+    expect(() => finalizers.register(NAME, () => undefined)).toThrow(
+      expect.objectContaining({ code: 'FINALIZER_EXISTS' }),
+    );
+  });
+
+  it('are put on an object that lives, and are not run', async () => {
+    const { finalizers, run } = registered('a.example/1', 'a.example/2');
+    const result = await finalizers.finalize(living());
+    expect(result).toMatchObject({ updated: true, statusUpdated: false });
+    expect(names(result.object)).toEqual(['a.example/1', 'a.example/2']);
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  it('change nothing on an object that lives and has them', async () => {
+    const { finalizers } = registered(NAME);
+    const object = living(NAME);
+    const result = await finalizers.finalize(object);
+    expect(result).toEqual({ object, updated: false, statusUpdated: false });
+    expect(result.object).toBe(object);
+  });
+
+  it('run for an object that is being deleted, and then come off it', async () => {
+    const { finalizers, run } = registered('a.example/1', 'a.example/2');
+    const result = await finalizers.finalize(deleted('a.example/1', 'foreign', 'a.example/2'));
+    expect(run).toHaveBeenCalledTimes(2);
+    expect(result.updated).toBe(true);
+    expect(names(result.object)).toEqual(['foreign']);
+  });
+
+  it('that are not on an object that is being deleted neither run nor are added', async () => {
+    const { finalizers, run } = registered(NAME);
+    const object = deleted();
+    expect(await finalizers.finalize(object)).toEqual({ object, updated: false, statusUpdated: false });
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  it('of which none is registered leave every object alone', async () => {
+    const { finalizers } = registered();
+    for (const object of [living(), deleted(NAME)])
+      expect(await finalizers.finalize(object)).toEqual({ object, updated: false, statusUpdated: false });
+  });
+
+  it('that fail stay on the object, and the error says which', async () => {
+    const finalizers = new Finalizers<Thing>();
+    const cause = new Error('the bucket is not empty');
+    finalizers.register(NAME, async () => {
+      throw cause;
+    });
+    const object = deleted(NAME);
+    const error = await finalizers.finalize(object).catch((thrown: unknown) => thrown as FinalizeError<Thing>);
+    expect(error).toBeInstanceOf(FinalizeError);
+    expect(error).toMatchObject({
+      code: 'FINALIZE',
+      cause,
+      message: 'default/a could not be finalized by example.com/cleanup: the bucket is not empty',
+      result: { updated: false, statusUpdated: false },
+    });
+    expect((error as FinalizeError<Thing>).result.object).toBe(object);
+  });
+
+  it('that fail do not keep the others from their work, and may ask for the object to be written', async () => {
+    const finalizers = new Finalizers<Thing>();
+    const keys = ['a.example/1', 'a.example/2', 'a.example/3'];
+    finalizers.register('a.example/1', () => ({ updated: true }));
+    finalizers.register('a.example/2', () => {
+      throw new Error('second failed');
+    });
+    finalizers.register('a.example/3', (object) => ({
+      object: { ...object, status: { phase: 'Stuck' } },
+      statusUpdated: true,
+      error: new Error('third failed'),
+    }));
+    const error = await finalizers
+      .finalize(deleted(...keys))
+      .catch((thrown: unknown) => thrown as FinalizeError<Thing>);
+    const { errors, result, message } = error as FinalizeError<Thing>;
+    expect([...errors.keys()]).toEqual(['a.example/2', 'a.example/3']);
+    expect(message).toContain('a.example/2: second failed; a.example/3: third failed');
+    expect(result).toMatchObject({ updated: true, statusUpdated: true, object: { status: { phase: 'Stuck' } } });
+    expect(names(result.object)).toEqual(['a.example/2', 'a.example/3']);
+  });
+
+  it('that fail and changed nothing ask for no write', async () => {
+    const finalizers = new Finalizers<Thing>();
+    finalizers.register(NAME, () => ({ error: new Error('no') }));
+    await expect(finalizers.finalize(deleted(NAME))).rejects.toMatchObject({ result: { updated: false } });
+  });
+
+  it('are given the signal', async () => {
+    const { finalizers, run } = registered(NAME);
+    const { signal } = new AbortController();
+    await finalizers.finalize(deleted(NAME), { signal });
+    expect(run.mock.calls[0]?.[1]).toEqual({ signal });
+  });
+});
+
+describe('the frame of one finalizer', () => {
+  const Things: Resource<Thing> = defineResource<Thing>()({
+    group: 'example.com',
+    version: 'v1',
+    kind: 'Thing',
+    plural: 'things',
+    namespaced: true,
+  });
+
+  async function started(): Promise<{ client: Client; create: (...finalizers: string[]) => Promise<Thing> }> {
+    const server = await ApiServer.start();
+    const transport = server.transport();
+    onTestFinished(async () => {
+      await transport.close?.();
+      await server.stop();
+    });
+    const client = plainClient(transport);
+    return { client, create: (...finalizers) => client.create(Things, living(...finalizers)) };
+  }
+  const handlers = () => ({ apply: vi.fn(() => 'applied'), cleanup: vi.fn(() => 'cleaned') });
+  const key = { namespace: 'default', name: 'a' };
+
+  it('writes the finalizer before anything is applied', async () => {
+    const { client, create } = await started();
+    const run = handlers();
+    const object = await create();
+    expect(await finalizer(client, Things, NAME, object, run)).toBeUndefined();
+    expect(run.apply).not.toHaveBeenCalled();
+    const written = await client.get(Things, key);
+    expect(names(written)).toEqual([NAME]);
+    expect(await finalizer(client, Things, NAME, written, run)).toBe('applied');
+    expect(run.apply).toHaveBeenCalledExactlyOnceWith(written);
+  });
+
+  it('adds its finalizer to those of others', async () => {
+    const { client, create } = await started();
+    await finalizer(client, Things, NAME, await create('other.example/x'), handlers());
+    expect(names(await client.get(Things, key))).toEqual(['other.example/x', NAME]);
+  });
+
+  it('cleans up after an object that is being deleted, and only then lets it go', async () => {
+    const { client, create } = await started();
+    const run = handlers();
+    await create(NAME);
+    await client.delete(Things, key);
+    const object = await client.get(Things, key);
+    run.cleanup.mockImplementationOnce(() => {
+      throw new Error('not yet');
+    });
+    await expect(finalizer(client, Things, NAME, object, run)).rejects.toThrow('not yet');
+    expect(names(await client.get(Things, key))).toEqual([NAME]);
+    expect(await finalizer(client, Things, NAME, object, run)).toBe('cleaned');
+    await expect(client.get(Things, key)).rejects.toMatchObject({ status: 404 });
+    expect(await finalizer(client, Things, NAME, object, run), 'gone already, by a stale cache').toBe('cleaned');
+  });
+
+  it('leaves alone what is being deleted without its finalizer', async () => {
+    const run = handlers();
+    const patch = vi.fn();
+    expect(await finalizer({ patch }, Things, NAME, deleted('other'), run)).toBeUndefined();
+    expect(patch).not.toHaveBeenCalled();
+    expect(run.cleanup).not.toHaveBeenCalled();
+  });
+
+  it('writes nothing where the finalizers are others than were seen', async () => {
+    const { client, create } = await started();
+    const object = await create();
+    await client.patch(Things, key, { type: 'merge', body: { metadata: { finalizers: ['other.example/x'] } } });
+    await expect(finalizer(client, Things, NAME, object, handlers())).rejects.toMatchObject({ status: 422 });
+    expect(names(await client.get(Things, key))).toEqual(['other.example/x']);
+  });
+
+  // A cache may still have a deleted object when its successor has the same name: taking the finalizer off that one would lose its clean-up.
+  it('takes its finalizer off the very object that was cleaned up, not off its successor', async () => {
+    const { client, create } = await started();
+    await create(NAME);
+    await client.delete(Things, key);
+    const stale = await client.get(Things, key);
+    await client.patch(Things, key, { type: 'merge', body: { metadata: { finalizers: null } } });
+    await create(NAME);
+    await expect(finalizer(client, Things, NAME, stale, handlers())).rejects.toMatchObject({ status: 422 });
+    expect(names(await client.get(Things, key))).toEqual([NAME]);
+  });
+});

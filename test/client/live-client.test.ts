@@ -1,0 +1,403 @@
+/** The client that asks the server each time, over real HTTP: each verb, its options on the wire, and its errors. */
+import { StatusError, TransportError } from 'capstan/cache';
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  listAll,
+  listPages,
+  newClient,
+  rawPatch,
+} from 'capstan/client';
+import { FakeClock } from 'capstan/testing';
+import { describe, expect, test } from 'vitest';
+import { at, type ConfigMap, ConfigMaps, configMap, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
+
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
+
+describe('create', () => {
+  test('sends the object with apiVersion and kind, and gives what the server made of it', async () => {
+    const { client, requests } = await live();
+    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    expect(made).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '1' } });
+    expect(made.metadata.uid).toMatch(/-/);
+    expect(lines(requests)).toEqual([`POST ${MAPS}`]);
+    expect(JSON.parse(String(requests[0]?.body))).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+    expect(requests[0]?.headers?.['content-type']).toBe('application/json');
+    expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
+  });
+
+  test('makes objects without a namespace, and custom ones', async () => {
+    const { client, requests } = await live();
+    await client.create(Namespaces, { metadata: { name: 'team' } });
+    const made = await client.create(Widgets, widget('w', { size: 1 }));
+    expect(made).toMatchObject({ apiVersion: 'example.com/v1', kind: 'Widget', spec: { size: 1 } });
+    expect(lines(requests)).toEqual(['POST /api/v1/namespaces', `POST ${WIDGETS}`]);
+  });
+
+  test('takes a name that the server generates', async () => {
+    const { client } = await live();
+    const made = await client.create(ConfigMaps, { metadata: { namespace: 'default', generateName: 'page-' } });
+    expect(made.metadata.name).toMatch(/^page-[a-z0-9]{5}$/);
+  });
+
+  test('fails with a typed error for an object that is there, and for one that is not valid', async () => {
+    const { client } = await live();
+    await client.create(ConfigMaps, configMap('a'));
+    const again = await client.create(ConfigMaps, configMap('a')).catch((error: unknown) => error);
+    expect(again).toBeInstanceOf(StatusError);
+    expect(isAlreadyExists(again)).toBe(true);
+    expect(isConflict(again)).toBe(false);
+    const wrong = await client.create(ConfigMaps, configMap('No_Name')).catch((error: unknown) => error);
+    expect(isInvalid(wrong)).toBe(true);
+  });
+
+  test('changes nothing in a dry run', async () => {
+    const { client, requests } = await live();
+    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }), { dryRun: true });
+    expect(made.data).toEqual({ page: '1' });
+    expect(lines(requests)).toEqual([`POST ${MAPS}?dryRun=All`]);
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
+  });
+});
+
+describe('update', () => {
+  test('replaces the object, and keeps its kind', async () => {
+    const { client, requests } = await live();
+    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const updated = await client.update(ConfigMaps, { ...made, data: { page: '2' } });
+    expect(updated).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '2' } });
+    expect(lines(requests)[1]).toBe(`PUT ${MAPS}/a`);
+    const space = await client.create(Namespaces, { metadata: { name: 'team' } });
+    const labelled = await client.update(Namespaces, { ...space, metadata: { ...space.metadata, labels: { a: 'b' } } });
+    expect(labelled.metadata.labels).toMatchObject({ a: 'b' });
+  });
+
+  test('is a conflict with an old version, and not found for what is not there', async () => {
+    const { client } = await live();
+    const made = await client.create(ConfigMaps, configMap('a'));
+    await client.update(ConfigMaps, { ...made, data: { page: '1' } });
+    await expect(client.update(ConfigMaps, { ...made, data: { page: '2' } })).rejects.toSatisfy(isConflict);
+    await expect(client.update(ConfigMaps, configMap('b'))).rejects.toSatisfy(isNotFound);
+  });
+});
+
+describe('patch', () => {
+  test('speaks JSON patch, merge patch, and what it is given as it is', async () => {
+    const { client, requests } = await live();
+    await client.create(Widgets, widget('w', { size: 1, color: 'red' }));
+    const merged = await client.patch(Widgets, at('w'), { type: 'merge', body: { spec: { color: null } } });
+    expect(merged.spec).toEqual({ size: 1 });
+    const operations = [{ op: 'replace', path: '/spec/size', value: 2 }] as const;
+    expect((await client.patch(Widgets, at('w'), { type: 'json', operations })).spec).toEqual({ size: 2 });
+    const raw = await client.patch(Widgets, at('w'), rawPatch('merge', '{"spec":{"size":3}}'));
+    expect(raw.spec).toEqual({ size: 3 });
+    expect(requests.slice(1).map(({ headers }) => headers?.['content-type'])).toEqual([
+      'application/merge-patch+json',
+      'application/json-patch+json',
+      'application/merge-patch+json',
+    ]);
+    expect(lines(requests)[1]).toBe(`PATCH ${WIDGETS}/w`);
+  });
+
+  test('sends a strategic patch as such', async () => {
+    const { client, requests } = await live();
+    await client
+      .patch(ConfigMaps, at('a'), { type: 'strategic', body: { data: { page: '2' } } })
+      .catch((error: unknown) => error);
+    expect(requests[0]?.headers?.['content-type']).toBe('application/strategic-merge-patch+json');
+  });
+});
+
+describe('apply', () => {
+  test('names its field owner, and whether it takes over', async () => {
+    const { client, requests } = await live();
+    const apply = (object: ConfigMap, options: Parameters<Client['apply']>[2]) =>
+      client.apply(ConfigMaps, object, options).catch((error: unknown) => error);
+    await apply(configMap('a', { page: '1' }), { fieldOwner: 'me' });
+    await apply(configMap('a', { page: '1' }), { fieldOwner: 'me', force: true, dryRun: true });
+    expect(lines(requests)).toEqual([
+      `PATCH ${MAPS}/a?fieldManager=me`,
+      `PATCH ${MAPS}/a?dryRun=All&fieldManager=me&force=true`,
+    ]);
+    expect(requests[0]?.headers?.['content-type']).toBe('application/apply-patch+yaml');
+    expect(JSON.parse(String(requests[0]?.body))).toEqual({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      ...configMap('a', { page: '1' }),
+    });
+  });
+
+  test('is refused without a field owner, before anything is sent', async () => {
+    const { client, requests } = await live();
+    await expect(client.apply(ConfigMaps, configMap('a'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('delete', () => {
+  test('removes the object, once', async () => {
+    const { client } = await live();
+    await client.create(ConfigMaps, configMap('a'));
+    await client.create(Namespaces, { metadata: { name: 'team' } });
+    expect(await client.delete(ConfigMaps, at('a'))).toBeUndefined();
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
+    await expect(client.delete(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
+  });
+
+  test('sends its options, and fails where a precondition does not hold', async () => {
+    const { client, requests } = await live();
+    const made = await client.create(ConfigMaps, configMap('a'));
+    await expect(client.delete(ConfigMaps, at('a'), { preconditions: { uid: 'other' } })).rejects.toSatisfy(isConflict);
+    await client.delete(ConfigMaps, at('a'), { dryRun: true });
+    expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
+    await client.delete(ConfigMaps, at('a'), {
+      gracePeriodSeconds: 0,
+      propagationPolicy: 'Background',
+      preconditions: { uid: made.metadata.uid, resourceVersion: made.metadata.resourceVersion },
+    });
+    expect(JSON.parse(String(requests.at(-1)?.body))).toEqual({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      gracePeriodSeconds: 0,
+      propagationPolicy: 'Background',
+      preconditions: { uid: made.metadata.uid, resourceVersion: made.metadata.resourceVersion },
+    });
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
+  });
+
+  test('removes a collection, as far as its selectors go', async () => {
+    const { client, requests } = await live();
+    for (const name of ['a', 'b', 'c'])
+      await client.create(ConfigMaps, configMap(name, {}, { labels: { tier: name === 'c' ? 'back' : 'front' } }));
+    await client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector: 'tier=front', dryRun: true });
+    expect((await client.list(ConfigMaps)).items).toHaveLength(3);
+    await client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector: 'tier=front' });
+    expect((await client.list(ConfigMaps)).items.map(({ metadata }) => metadata.name)).toEqual(['c']);
+    expect(lines(requests).at(-2)).toBe(`DELETE ${MAPS}?labelSelector=tier%3Dfront`);
+    await expect(client.deleteAllOf(ConfigMaps)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('get', () => {
+  test('is not found for what is not there, with what it was', async () => {
+    const { client } = await live();
+    const error = await client.get(ConfigMaps, at('a')).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ code: 'STATUS', status: 404, reason: 'NotFound' });
+  });
+
+  test('takes a reconcile request for either scope', async () => {
+    const { client, requests } = await live();
+    await client.create(Namespaces, { metadata: { name: 'team' } });
+    await client.get(Namespaces, { namespace: '', name: 'team' });
+    await client.get(Namespaces, { namespace: 'ignored', name: 'team' });
+    expect(lines(requests).slice(1)).toEqual(['GET /api/v1/namespaces/team', 'GET /api/v1/namespaces/team']);
+  });
+});
+
+describe('list', () => {
+  test('gives what its namespace and selectors select, each with its kind', async () => {
+    const { client } = await live();
+    for (const [namespace, name] of [
+      ['default', 'a'],
+      ['default', 'b'],
+      ['other', 'a'],
+    ] as const)
+      await client.create(ConfigMaps, configMap(name, {}, { namespace, labels: { app: name } }));
+    const keys = async (options: Parameters<Client['list']>[1]) =>
+      (await client.list(ConfigMaps, options)).items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    expect(await keys({})).toEqual(['default/a', 'default/b', 'other/a']);
+    expect(await keys({ namespace: 'default' })).toEqual(['default/a', 'default/b']);
+    expect(await keys({ labelSelector: 'app=a' })).toEqual(['default/a', 'other/a']);
+    expect(await keys({ namespace: 'other', labelSelector: 'app=b' })).toEqual([]);
+    expect(await keys({ fieldSelector: 'metadata.name=b' })).toEqual(['default/b']);
+    const { items, metadata } = await client.list(ConfigMaps);
+    expect(items[0]).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+    expect(Number(metadata.resourceVersion)).toBeGreaterThan(0);
+  });
+
+  test('comes in pages, by hand or as one loop', async () => {
+    const { client } = await live();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await client.create(ConfigMaps, configMap(name));
+    const first = await client.list(ConfigMaps, { limit: 2 });
+    expect(first.items).toHaveLength(2);
+    expect(first.metadata.remainingItemCount).toBe(3);
+    const second = await client.list(ConfigMaps, { limit: 2, continue: first.metadata.continue });
+    expect(second.items.map(({ metadata }) => metadata.name)).toEqual(['c', 'd']);
+    const names: string[] = [];
+    for await (const { metadata } of listAll(client, ConfigMaps, { pageSize: 2 })) names.push(metadata.name ?? '');
+    expect(names).toEqual(['a', 'b', 'c', 'd', 'e']);
+    const sizes: number[] = [];
+    for await (const { items } of listPages(client, ConfigMaps, { namespace: 'default', pageSize: 3 }))
+      sizes.push(items.length);
+    expect(sizes).toEqual([3, 2]);
+  });
+
+  test('ends a loop over pages that expired meanwhile with an error, as what it gave is a part', async () => {
+    const { client, server } = await live();
+    for (const name of ['a', 'b', 'c']) await client.create(ConfigMaps, configMap(name));
+    const pages = listAll(client, ConfigMaps, { pageSize: 1 });
+    expect((await pages.next()).value).toMatchObject({ metadata: { name: 'a' } });
+    server.expireHistory();
+    await client.create(ConfigMaps, configMap('d'));
+    await expect(pages.next()).rejects.toMatchObject({ status: 410, reason: 'Expired' });
+  });
+
+  test('has no indices', async () => {
+    const { client } = await live();
+    const listing = client.list(ConfigMaps, { index: { name: 'byPage', value: '1' } });
+    await expect(listing).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('status', () => {
+  test('is read and written apart from the rest', async () => {
+    const { client, requests } = await live();
+    const made = await client.create(Widgets, widget('w', { size: 1 }));
+    const updated = await client.status().update(Widgets, { ...made, spec: { size: 9 }, status: { ready: true } });
+    expect(updated).toMatchObject({ kind: 'Widget', spec: { size: 1 }, status: { ready: true } });
+    const patched = await client.status().patch(Widgets, at('w'), { type: 'merge', body: { status: { size: 1 } } });
+    expect(patched.status).toEqual({ ready: true, size: 1 });
+    expect((await client.status().get(Widgets, at('w'))).status).toEqual({ ready: true, size: 1 });
+    expect(lines(requests).slice(1)).toEqual([
+      `PUT ${WIDGETS}/w/status`,
+      `PATCH ${WIDGETS}/w/status`,
+      `GET ${WIDGETS}/w/status`,
+    ]);
+    await expect(client.status().update(Widgets, widget('none'))).rejects.toSatisfy(isNotFound);
+  });
+
+  test('a body of a subresource is sent in place of the object', async () => {
+    const { client, requests } = await live();
+    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'w' }, spec: { replicas: 2 } };
+    await client
+      .subResource('scale')
+      .update(Widgets, widget('w'), { body: scale })
+      .catch((error: unknown) => error);
+    expect(lines(requests)).toEqual([`PUT ${WIDGETS}/w/scale`]);
+    expect(JSON.parse(String(requests[0]?.body))).toEqual(scale);
+  });
+});
+
+describe('the defaults of a client', () => {
+  test('stand in each write, unless the call says otherwise; apply validates by itself', async () => {
+    const { client, requests } = await live({ fieldOwner: 'me', fieldValidation: 'Strict' });
+    await client.create(ConfigMaps, configMap('a'));
+    await client.create(ConfigMaps, configMap('b'), { fieldOwner: 'you', fieldValidation: 'Ignore' });
+    await client.apply(ConfigMaps, configMap('a')).catch((error: unknown) => error);
+    await client.delete(ConfigMaps, at('a'));
+    expect(lines(requests)).toEqual([
+      `POST ${MAPS}?fieldManager=me&fieldValidation=Strict`,
+      `POST ${MAPS}?fieldManager=you&fieldValidation=Ignore`,
+      `PATCH ${MAPS}/a?fieldManager=me`,
+      `DELETE ${MAPS}/a`,
+    ]);
+  });
+});
+
+describe('what cannot be sent', () => {
+  test.each<[string, (client: Client) => Promise<unknown>]>([
+    ['an object of another kind', (client) => client.create(ConfigMaps, { ...configMap('a'), kind: 'Secret' })],
+    ['an object of another version', (client) => client.update(ConfigMaps, { ...configMap('a'), apiVersion: 'v2' })],
+    ['an object without a name', (client) => client.update(ConfigMaps, { metadata: { namespace: 'default' } })],
+    ['a new object without any name', (client) => client.create(ConfigMaps, { metadata: { namespace: 'default' } })],
+    ['an object without a namespace', (client) => client.create(ConfigMaps, { metadata: { name: 'a' } })],
+    ['a key without a namespace', (client) => client.get(ConfigMaps, { name: 'a' })],
+    ['a name that is a path', (client) => client.get(ConfigMaps, at('../secrets/s'))],
+    ['a name with an escape', (client) => client.get(ConfigMaps, at('a%2fb'))],
+    ['a namespace that is a path', (client) => client.list(ConfigMaps, { namespace: 'a/b' })],
+    ['a subresource that is a path', (client) => client.subResource('a/b').get(ConfigMaps, at('a'))],
+    ['a cycle', (client) => client.create(ConfigMaps, Object.assign(configMap('a'), { self: cycle() }))],
+    ['a patch of no type', (client) => client.patch(ConfigMaps, at('a'), { type: 'other' } as never)],
+  ])('is refused with a clear error: %s', async (_, call) => {
+    const { client, requests } = await live();
+    await expect(call(client)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(requests).toEqual([]);
+  });
+
+  test('a client is not made of wrong options', () => {
+    const transport = { request: () => Promise.reject(new Error('unused')) };
+    for (const wrong of [
+      {},
+      { transport: {} },
+      { transport, fieldOwner: '' },
+      { transport, fieldValidation: 'Sometimes' },
+      { transport, rateLimit: { qps: 0 } },
+      { transport, readYourWritesTimeout: -1 },
+      { transport, cache: {} },
+      { transport, disableFor: [{}] },
+      { transport, logger: {} },
+    ])
+      expect(() => newClient(wrong as never), JSON.stringify(wrong)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+  });
+});
+
+function cycle(): object {
+  const value: { self?: object } = {};
+  value.self = value;
+  return value;
+}
+
+describe('repeats', () => {
+  test('a write goes again where the server said when, and no other time', async () => {
+    const clock = new FakeClock();
+    const { client, server, requests } = await live({ clock });
+    server.inject({ verb: 'create', do: 'status', status: 503, retryAfter: 2000, times: 1 });
+    const creating = client.create(ConfigMaps, configMap('a'));
+    await clock.run(1999);
+    expect(requests).toHaveLength(1);
+    await clock.run(1);
+    expect((await creating).metadata.name).toBe('a');
+    expect(requests).toHaveLength(2);
+    server.inject({ verb: 'create', do: 'status', status: 500, times: 1 });
+    await expect(client.create(ConfigMaps, configMap('b'))).rejects.toMatchObject({ status: 500 });
+    expect(requests).toHaveLength(3);
+  });
+
+  test('a write whose connection was lost is never sent twice, and a read is', async () => {
+    const clock = new FakeClock();
+    const { client, server, requests } = await live({ clock });
+    for (const verb of ['create', 'update', 'patch', 'delete'] as const) server.inject({ verb, do: 'reset', times: 1 });
+    for (const call of [
+      () => client.create(ConfigMaps, configMap('a')),
+      () => client.update(ConfigMaps, configMap('a')),
+      () => client.patch(ConfigMaps, at('a'), { type: 'merge', body: {} }),
+      () => client.delete(ConfigMaps, at('a')),
+    ])
+      await expect(call()).rejects.toBeInstanceOf(TransportError);
+    expect(requests).toHaveLength(4);
+    server.inject({ verb: 'get', do: 'reset', times: 1 });
+    const getting = client.get(ConfigMaps, at('a')).catch((error: unknown) => error);
+    await clock.run(1000);
+    expect(isNotFound(await getting)).toBe(true);
+    expect(requests).toHaveLength(6);
+  });
+
+  test('nothing is sent, and nothing is waited for, once the signal has fired', async () => {
+    const { client, requests } = await live();
+    await expect(client.get(ConfigMaps, at('a'), { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
+    expect(requests).toEqual([]);
+  });
+
+  test('a request that stalls ends with its signal', async () => {
+    const { client, server } = await live();
+    server.inject({ verb: 'get', do: 'stall' });
+    const abort = new AbortController();
+    const getting = client.get(ConfigMaps, at('a'), { signal: abort.signal });
+    abort.abort();
+    await expect(getting).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+
+  test('an answer that is no JSON is a typed error', async () => {
+    const { client, server } = await live();
+    server.inject({ verb: 'get', do: 'garbage', bytes: '<html>' });
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject({ code: 'DECODE' });
+  });
+});

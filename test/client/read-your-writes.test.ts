@@ -1,0 +1,373 @@
+/**
+ * A client reads what it wrote, however far its cache is behind: the watch is held back by a gate, and the test looks at what a read
+ * does meanwhile. The server, its versions and its deletions are real HTTP.
+ */
+import { type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
+import { type Client, type ClientOptions, isNotFound, newClient } from 'capstan/client';
+import { FakeClock } from 'capstan/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { at, ConfigMaps, configMap, live, Widgets, widget } from './fixtures.ts';
+import { Gate } from './gate.ts';
+
+async function behind(options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {}) {
+  const clock = new FakeClock();
+  const gate = new Gate();
+  const { server, client: others, transport, requests } = await live();
+  const { factoryOptions = {}, ...rest } = options;
+  const factory = newSharedInformerFactory(gate.transport(transport), factoryOptions);
+  onTestFinished(async () => {
+    gate.open();
+    await factory.shutdown();
+  });
+  const client = newClient({ transport, cache: factory, clock, ...rest });
+  return { server, others, client, clock, gate, factory, requests, transport };
+}
+
+/** Whether a promise has settled once all that can run has run. */
+async function settled(clock: FakeClock, promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  promise.then(
+    () => (done = true),
+    () => (done = true),
+  );
+  await clock.settle();
+  return done;
+}
+
+async function* again(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+describe('a read after a write', () => {
+  test('waits for the object that was created, and gives it', async () => {
+    const { client, clock, gate } = await behind();
+    await client.list(ConfigMaps);
+    gate.shut();
+    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const getting = client.get(ConfigMaps, at('a'));
+    expect(await settled(clock, getting)).toBe(false);
+    gate.open();
+    expect((await getting).metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+    expect(clock.timers()).toBe(0);
+  });
+
+  test.each<[string, (client: Client) => Promise<{ metadata: { resourceVersion?: string } }>]>([
+    ['update', async (client) => client.update(Widgets, widget('w', { size: 2 }, await metadata(client)))],
+    ['patch', (client) => client.patch(Widgets, at('w'), { type: 'merge', body: { spec: { size: 2 } } })],
+    [
+      'update of the status',
+      async (client) =>
+        client.status().update(Widgets, { ...widget('w', {}, await metadata(client)), status: { ready: true } }),
+    ],
+    [
+      'patch of the status',
+      (client) => client.status().patch(Widgets, at('w'), { type: 'merge', body: { status: { size: 2 } } }),
+    ],
+  ])('waits for an %s', async (_, write) => {
+    const { client, clock, gate } = await behind();
+    await client.create(Widgets, widget('w', { size: 1 }));
+    await client.get(Widgets, at('w'));
+    gate.shut();
+    const written = await write(client);
+    const getting = client.get(Widgets, at('w'));
+    expect(await settled(clock, getting)).toBe(false);
+    gate.open();
+    expect((await getting).metadata.resourceVersion).toBe(written.metadata.resourceVersion);
+  });
+
+  const metadata = async (client: Client) => (await client.get(Widgets, at('w'), { live: true })).metadata;
+
+  test('waits for a deletion, and for one of many', async () => {
+    const { client, clock, gate } = await behind();
+    for (const name of ['a', 'b', 'c']) await client.create(ConfigMaps, configMap(name));
+    await client.get(ConfigMaps, at('a'));
+    gate.shut();
+    await client.delete(ConfigMaps, at('a'));
+    const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
+    expect(await settled(clock, getting)).toBe(false);
+    gate.open();
+    expect(await getting).toBe(true);
+    gate.shut();
+    await client.deleteAllOf(ConfigMaps, { namespace: 'default' });
+    const listing = client.list(ConfigMaps);
+    expect(await settled(clock, listing)).toBe(false);
+    gate.open();
+    expect((await listing).items).toEqual([]);
+  });
+
+  test('waits until an object that a finalizer holds is marked, and no longer', async () => {
+    const { client, clock, gate } = await behind();
+    await client.create(Widgets, widget('w', {}, { finalizers: ['example.com/hold'] }));
+    await client.get(Widgets, at('w'));
+    gate.shut();
+    await client.delete(Widgets, at('w'));
+    const getting = client.get(Widgets, at('w'));
+    expect(await settled(clock, getting)).toBe(false);
+    gate.open();
+    expect((await getting).metadata.deletionTimestamp).toBeDefined();
+    // The last finalizer goes, and with it the object: the answer still shows it.
+    gate.shut();
+    await client.patch(Widgets, at('w'), { type: 'merge', body: { metadata: { finalizers: null } } });
+    const again = client.get(Widgets, at('w')).catch(isNotFound);
+    expect(await settled(clock, again)).toBe(false);
+    gate.open();
+    expect(await again).toBe(true);
+  });
+
+  test('waits for what came after a deletion', async () => {
+    const { client, clock, gate } = await behind();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    await client.get(ConfigMaps, at('a'));
+    gate.shut();
+    await client.delete(ConfigMaps, at('a'));
+    await client.create(ConfigMaps, configMap('a', { page: '2' }));
+    const getting = client.get(ConfigMaps, at('a'));
+    expect(await settled(clock, getting)).toBe(false);
+    gate.open();
+    expect((await getting).data).toEqual({ page: '2' });
+  });
+
+  test('waits in lists for all that was written in the namespace', async () => {
+    const { client, clock, gate } = await behind();
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a'));
+    const [all, own, index, other] = [
+      client.list(ConfigMaps),
+      client.list(ConfigMaps, { namespace: 'default' }),
+      client.list(ConfigMaps, { index: { name: 'byPage', value: '1' } }),
+      client.list(ConfigMaps, { namespace: 'other' }),
+    ];
+    expect(await settled(clock, other)).toBe(true);
+    for (const waiting of [all, own, index]) expect(await settled(clock, waiting)).toBe(false);
+    gate.open();
+    expect((await all).items).toHaveLength(1);
+    expect((await own).items).toHaveLength(1);
+    expect((await index).items).toHaveLength(0);
+  });
+
+  test('does not wait for what was written to others, in other resources, by others, or in a dry run', async () => {
+    const { client, others, clock, gate } = await behind();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    await client.create(Widgets, widget('w'));
+    await client.get(ConfigMaps, at('a'));
+    await client.get(Widgets, at('w'));
+    gate.shut();
+    await others.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { page: '2' } } });
+    await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { page: '3' } } }, { dryRun: true });
+    await client.delete(ConfigMaps, at('a'), { dryRun: true });
+    await client.deleteAllOf(ConfigMaps, { namespace: 'default', dryRun: true });
+    await client.create(ConfigMaps, configMap('b'));
+    const getting = client.get(ConfigMaps, at('a'));
+    expect(await settled(clock, getting)).toBe(true);
+    expect((await getting).data).toEqual({ page: '1' });
+    expect(await settled(clock, client.list(Widgets))).toBe(true);
+  });
+
+  test('does not wait where the write changed nothing', async () => {
+    const { client, clock, gate } = await behind();
+    const made = await client.create(ConfigMaps, configMap('a'));
+    await client.get(ConfigMaps, at('a'));
+    gate.shut();
+    await client.update(ConfigMaps, made);
+    expect(await settled(clock, client.get(ConfigMaps, at('a')))).toBe(true);
+  });
+
+  test('does not wait where that is switched off, for one read or for all', async () => {
+    const { client, clock, gate } = await behind();
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a'));
+    const reading = client.get(ConfigMaps, at('a'), { readYourWrites: false }).catch(isNotFound);
+    expect(await settled(clock, reading)).toBe(true);
+    expect(await reading).toBe(true);
+    const off = await behind({ readYourWrites: false });
+    await off.client.list(ConfigMaps);
+    off.gate.shut();
+    await off.client.create(ConfigMaps, configMap('a'));
+    expect((await off.client.list(ConfigMaps)).items).toEqual([]);
+    const asked = off.client.list(ConfigMaps, { readYourWrites: true });
+    expect(await settled(off.clock, asked)).toBe(false);
+    off.gate.open();
+    expect((await asked).items).toHaveLength(1);
+  });
+
+  test('does not wait for an object that others have deleted meanwhile, once the cache has come past that', async () => {
+    const { client, others, server, clock, gate } = await behind();
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a'));
+    await others.delete(ConfigMaps, at('a'));
+    const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
+    expect(await settled(clock, getting)).toBe(false);
+    // So that neither event ever comes: the cache lists everything again, and the object is not there.
+    server.expireHistory();
+    gate.cut();
+    expect(await getting).toBe(true);
+  });
+
+  test.each<[string, FactoryOptions]>([
+    ['labels', { tweakListOptions: (query) => Object.assign(query, { labelSelector: 'app=web' }) }],
+    ['fields', { tweakListOptions: (query) => Object.assign(query, { fieldSelector: 'metadata.name=other' }) }],
+    ['namespace', { namespace: 'elsewhere' }],
+  ])('does not wait for an object that the %s of the cache leave out', async (what, factoryOptions) => {
+    const { client, clock, gate, requests } = await behind({ factoryOptions });
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a', {}, { labels: { app: 'db' } }));
+    const before = requests.length;
+    const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
+    const listing = client.list(ConfigMaps);
+    expect(await settled(clock, getting)).toBe(true);
+    expect(await settled(clock, listing)).toBe(true);
+    expect((await listing).items).toEqual([]);
+    // Of another namespace the cache knows nothing, and the server is asked.
+    expect(requests.length - before).toBe(what === 'namespace' ? 1 : 0);
+  });
+
+  test('waits until an object is gone that no longer belongs in the cache', async () => {
+    const tweakListOptions: FactoryOptions['tweakListOptions'] = (query) =>
+      Object.assign(query, { labelSelector: 'app=web' });
+    const { client, clock, gate } = await behind({ factoryOptions: { tweakListOptions } });
+    await client.create(ConfigMaps, configMap('a', {}, { labels: { app: 'web' } }));
+    await client.get(ConfigMaps, at('a'));
+    gate.shut();
+    await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { metadata: { labels: { app: 'db' } } } });
+    const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
+    expect(await settled(clock, getting)).toBe(false);
+    gate.open();
+    expect(await getting).toBe(true);
+  });
+
+  test('counts writes from before the cache was there, as a list may come from a server that is behind', async () => {
+    const { client, others, clock, gate, transport } = await behind();
+    const { items } = await others.list(ConfigMaps);
+    expect(items).toEqual([]);
+    const request = { method: 'GET', path: '/api/v1/configmaps' };
+    const old: Uint8Array[] = [];
+    for await (const chunk of (await transport.request(request)).body) old.push(chunk);
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const stale = newSharedInformerFactory(
+      gate.transport({
+        request: async (asked) => {
+          const response = await transport.request(asked);
+          return asked.query?.watch === 'true'
+            ? response
+            : { ...response, headers: response.headers, body: again(old) };
+        },
+      }),
+      { watchList: false },
+    );
+    onTestFinished(() => stale.shutdown());
+    const reader = newClient({ transport, cache: stale, clock });
+    await reader.create(ConfigMaps, configMap('b'));
+    gate.shut();
+    const getting = reader.get(ConfigMaps, at('b'));
+    expect(await settled(clock, getting)).toBe(false);
+    expect(stale.informerFor(ConfigMaps).hasSynced()).toBe(true);
+    gate.open();
+    expect((await getting).metadata.name).toBe('b');
+  });
+});
+
+describe('a cache that does not come in time', () => {
+  test('costs a request, and only one wait', async () => {
+    const { client, clock, gate, requests } = await behind({ readYourWritesTimeout: 100 });
+    await client.list(ConfigMaps);
+    gate.shut();
+    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }, { labels: { app: 'web' } }));
+    const before = requests.length;
+    const getting = client.get(ConfigMaps, at('a'));
+    await clock.run(99);
+    expect(requests).toHaveLength(before);
+    await clock.run(1);
+    expect(await getting).toEqual(made);
+    expect(requests).toHaveLength(before + 1);
+    expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
+    expect((await client.list(ConfigMaps, { namespace: 'default', labelSelector: 'app=web' })).items).toEqual([made]);
+    expect((await client.list(ConfigMaps, { fieldSelector: 'metadata.name=a' })).items).toEqual([made]);
+    expect(requests).toHaveLength(before + 4);
+    gate.open();
+  });
+
+  test('is a typed error for a list by an index, which the server does not have', async () => {
+    const { client, clock, gate } = await behind({ readYourWritesTimeout: 100 });
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const listing = client.list(ConfigMaps, { index: { name: 'byPage', value: '1' } }).catch((error: unknown) => error);
+    await clock.run(100);
+    expect(await listing).toMatchObject({ code: 'TIMEOUT' });
+  });
+
+  test('is seen through the same selectors', async () => {
+    const tweakListOptions: FactoryOptions['tweakListOptions'] = (query) =>
+      Object.assign(query, { labelSelector: 'app=web' });
+    const { client, others, clock, gate } = await behind({
+      readYourWritesTimeout: 100,
+      factoryOptions: { tweakListOptions },
+    });
+    await others.create(ConfigMaps, configMap('unseen'));
+    await client.create(ConfigMaps, configMap('a', {}, { labels: { app: 'web' } }));
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { metadata: { labels: { app: 'db' } } } });
+    const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
+    const listing = client.list(ConfigMaps);
+    await clock.run(100);
+    expect(await getting).toBe(true);
+    expect((await listing).items).toEqual([]);
+  });
+
+  test('is left with the signal', async () => {
+    const { client, clock, gate } = await behind();
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a'));
+    const abort = new AbortController();
+    const getting = client.get(ConfigMaps, at('a'), { signal: abort.signal });
+    await clock.settle();
+    abort.abort();
+    await expect(getting).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('because it was stopped, costs a request at once', async () => {
+    const { client, clock, gate, factory } = await behind();
+    await client.list(ConfigMaps);
+    gate.shut();
+    const made = await client.create(ConfigMaps, configMap('a'));
+    const getting = client.get(ConfigMaps, at('a'));
+    await clock.settle();
+    await factory.remove(ConfigMaps as never);
+    expect(await getting).toEqual(made);
+  });
+
+  test('because the server was restored from a backup, is waited for once', async () => {
+    const { client, others, clock, gate, requests } = await behind({ readYourWritesTimeout: 100 });
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a'));
+    await others.delete(ConfigMaps, at('a'));
+    const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
+    await clock.run(100);
+    expect(await getting).toBe(true);
+    const before = requests.length;
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
+    expect(requests).toHaveLength(before);
+  });
+});
+
+test('a cache that lost its place and lists everything again still comes to what was written', async () => {
+  const { client, clock, gate, server, factory } = await behind();
+  await client.list(ConfigMaps);
+  gate.shut();
+  const made = await client.create(ConfigMaps, configMap('a'));
+  const getting = client.get(ConfigMaps, at('a'));
+  expect(await settled(clock, getting)).toBe(false);
+  server.expireHistory();
+  server.dropConnections();
+  gate.open();
+  expect((await getting).metadata.uid).toBe(made.metadata.uid);
+  expect(factory.informerFor(ConfigMaps).status().watches).toBeGreaterThan(0);
+});

@@ -1,0 +1,140 @@
+/** Exchanges about strategic merge patches, and what is wrong with patches of all kinds. */
+import type { Exchange } from './exchange.ts';
+import { configMaps, deployments, podTemplates, widgets } from './resources.ts';
+import { container, deploymentSpec, template } from './templates.ts';
+
+const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
+
+/** Patches of a PodTemplate with containers a and b and some more, each of which begins anew. */
+const ON_CONTAINERS: [what: string, patch: object][] = [
+  ['merges by name', { containers: [{ name: 'b', image: 'image:2' }] }],
+  ['adds ahead', { containers: [container('c')] }],
+  ['deletes by name', { containers: [{ name: 'a', $patch: 'delete' }] }],
+  ['replaces the list', { containers: [container('c'), { $patch: 'replace' }] }],
+  [
+    'orders',
+    { containers: [{ name: 'b', image: 'image:2' }], '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] },
+  ],
+  ['orders alone', { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] }],
+  ['orders some', { '$setElementOrder/containers': [{ name: 'b' }], containers: [{ name: 'b', image: 'image:3' }] }],
+  [
+    'orders another way',
+    { '$setElementOrder/containers': [{ name: 'a' }], containers: [{ name: 'b', image: 'image:3' }] },
+  ],
+  ['merges below', { containers: [{ name: 'a', env: [{ name: 'y', value: 'new' }, ...env('z')] }] }],
+  ['deletes below', { containers: [{ name: 'a', env: [{ name: 'x', $patch: 'delete' }] }] }],
+  ['takes null', { containers: [{ name: 'a', env: null }] }],
+  ['knows no container without a name', { containers: [{ image: 'image:2' }] }],
+  ['replaces tolerations', { tolerations: [{ key: 'b', operator: 'Exists' }] }],
+  ['retains keys', { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x', type: '' } }] }],
+  [
+    'wants what it sets in the keys',
+    { volumes: [{ name: 'v', $retainKeys: ['name'], hostPath: { path: '/x', type: '' } }] },
+  ],
+  ['replaces a map', { nodeSelector: { $patch: 'replace', z: '1' } }],
+  ['merges a map', { nodeSelector: { z: '1', x: null } }],
+  ['empties a map', { nodeSelector: { $patch: 'delete' } }],
+  ['knows no other directive', { nodeSelector: { $patch: 'other' } }],
+  ['knows no directive in a list', { containers: [{ name: 'a', $patch: 'other' }] }],
+  ['does not merge by directive', { containers: [{ name: 'a', $patch: 'merge' }] }],
+  ['wants an order to be a list', { '$setElementOrder/containers': 'a' }],
+  ['wants keys to be a list', { volumes: [{ name: 'v', $retainKeys: 'name' }] }],
+  ['wants deletions to be a list', { '$deleteFromPrimitiveList/x': 'a' }],
+];
+
+export const patches: Exchange[] = [
+  ...ON_CONTAINERS.map(
+    ([what, spec]): Exchange => ({
+      name: `a strategic merge patch of a pod template ${what}`,
+      async run(api) {
+        const things = api.of(podTemplates);
+        const made = template([container('a', { env: env('x', 'y') }), container('b')], {
+          tolerations: [{ key: 'a', operator: 'Exists' }],
+          volumes: [{ name: 'v', emptyDir: {} }],
+          nodeSelector: { x: '1', y: '1' },
+        });
+        await things.create(things.object('one', { template: made }));
+        await things.patch('one', 'strategic', { template: { spec } });
+      },
+    }),
+  ),
+  {
+    name: 'a strategic merge patch merges finalizers and owner references',
+    async run(api) {
+      const things = api.of(configMaps);
+      const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid });
+      const metadata = { finalizers: ['e.x/a', 'e.x/b'], ownerReferences: [owner('uid-a')], labels: { a: '1' } };
+      await things.create(things.object('one', { metadata, data: { k: '1' } }));
+      for (const patch of [
+        { finalizers: ['e.x/c', 'e.x/a'] },
+        { '$deleteFromPrimitiveList/finalizers': ['e.x/a'] },
+        { '$setElementOrder/finalizers': ['e.x/c', 'e.x/b', 'e.x/d'], finalizers: ['e.x/d'] },
+        { ownerReferences: [owner('uid-b')] },
+        { ownerReferences: [{ uid: 'uid-a', $patch: 'delete' }] },
+        { labels: { a: null, b: '1' } },
+        { finalizers: null },
+      ])
+        await things.patch('one', 'strategic', { metadata: patch });
+      await things.patch('one', 'strategic', { data: { $patch: 'replace', z: '1' } });
+      await things.patch('one', 'strategic', { data: { k: null } });
+      await things.patch('one', 'strategic', '[]');
+      await things.patch('one', 'strategic', '{');
+    },
+  },
+  {
+    name: 'a strategic merge patch retains the keys of a strategy',
+    async run(api) {
+      const things = api.of(deployments);
+      await things.create(things.object('one', { spec: deploymentSpec() }));
+      await things.patch('one', 'strategic', { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } });
+    },
+  },
+  {
+    name: 'JSON patches follow their paths to the letter',
+    async run(api) {
+      const things = api.of(widgets);
+      const spec = { list: [1, 2, 3], map: { a: { b: 1 }, 'x/y': 1, 'm~n': 2, '': 3 }, none: null };
+      await things.create(things.object('one', { spec }));
+      for (const operation of [
+        { op: 'replace', path: '/spec/map/x~1y', value: 2 },
+        { op: 'replace', path: '/spec/map/m~0n', value: 2 },
+        { op: 'add', path: '/spec/list/3', value: 4 },
+        { op: 'add', path: '/spec/list/9', value: 4 },
+        { op: 'add', path: '/spec/list/01', value: 4 },
+        { op: 'add', path: '/spec/list/x', value: 4 },
+        { op: 'remove', path: '/spec/list/-' },
+        { op: 'remove', path: '/spec/list/3' },
+        { op: 'replace', path: '/spec/list/0', value: null },
+        { op: 'test', path: '/spec/none', value: null },
+        { op: 'test', path: '/spec/missing', value: null },
+        { op: 'test', path: '/spec/missing/deep', value: null },
+        { op: 'test', path: '/spec/map/a', value: { b: 1 } },
+        { op: 'test', path: '/spec/map/a', value: { b: 2 } },
+        { op: 'move', from: '/spec/map/a', path: '/spec/map/c' },
+        { op: 'move', from: '/spec/map/c', path: '/spec/map/c/d' },
+        { op: 'copy', from: '/spec/map/c', path: '/spec/list/0' },
+        { op: 'copy', from: '/spec/missing', path: '/spec/x' },
+        { op: 'add', path: '/spec/deep/er', value: 1 },
+        { op: 'add', path: '/spec/added', value: { a: [] } },
+        { op: 'add', path: '/spec/novalue' },
+        { op: 'other', path: '/spec' },
+        { path: '/spec' },
+        { op: 'remove' },
+        { op: 'add', path: 'spec/x', value: 1 },
+      ])
+        await things.patch('one', 'json', [operation]);
+      await things.get('one');
+    },
+  },
+  {
+    name: 'a JSON patch of more than 10000 operations is too large',
+    async run(api) {
+      const things = api.of(configMaps);
+      await things.create(things.object('one'));
+      const many = (count: number) =>
+        Array.from({ length: count }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' }));
+      await things.patch('one', 'json', many(10_000));
+      await things.patch('one', 'json', many(10_001));
+    },
+  },
+];

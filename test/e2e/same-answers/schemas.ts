@@ -1,0 +1,158 @@
+/** Exchanges about schemas: what a custom object is made into, what is wrong with it, and what is said of fields that nobody knows. */
+import type { JsonObject } from './api.ts';
+import type { Exchange } from './exchange.ts';
+import { configMaps, deployments, leases, podTemplates, sites } from './resources.ts';
+import { container, template } from './templates.ts';
+
+/** Specs of a site; each breaks one rule, so that the order in which the real server tells several does not matter. */
+const WRONG: [what: string, spec: unknown][] = [
+  ['lacks what is required', {}],
+  ['is null', null],
+  ['is text', 'text'],
+  ['has null for what is required', { host: null }],
+  ['is too short', { host: 'x' }],
+  ['is too long', { host: 'toolong' }],
+  ['does not match', { host: 'ABC' }],
+  ['is a number for text', { host: 3 }],
+  ['is too small', { host: 'ab', replicas: 0 }],
+  ['is too large', { host: 'ab', replicas: 9 }],
+  ['is negative', { host: 'ab', replicas: -1 }],
+  ['is text for a number', { host: 'ab', replicas: '3' }],
+  ['is none of some', { host: 'ab', mode: 'z' }],
+  ['is no multiple', { host: 'ab', ratio: 0.3 }],
+  ['is too large by nothing', { host: 'ab', ratio: 9 }],
+  ['is text for a truth', { host: 'ab', on: 'yes' }],
+  ['is a truth for a port', { host: 'ab', port: true }],
+  ['is twice in a set', { host: 'ab', tags: ['a', 'b', 'a'] }],
+  ['is too many', { host: 'ab', tags: ['a', 'b', 'c', 'd'] }],
+  ['is too few', { host: 'ab', plain: [] }],
+  ['is twice by its keys', { host: 'ab', rules: [{ name: 'a' }, { name: 'a' }] }],
+  ['lacks a key', { host: 'ab', rules: [{ proto: 'UDP' }] }],
+  ['is a map for a list', { host: 'ab', plain: { a: 1 } }],
+  ['has null in a list', { host: 'ab', tags: [null] }],
+  ['is a number in a map', { host: 'ab', labels: { a: 1 } }],
+  ['has too many members', { host: 'ab', labels: { a: '1', b: '1', c: '1' } }],
+  ['is no time', { host: 'ab', when: 'nope' }],
+  ['is beyond 32 bits', { host: 'ab', rules: [{ name: 'a', value: 99_999_999_999 }] }],
+];
+
+const RIGHT: JsonObject[] = [
+  { host: 'ab' },
+  { host: 'ab', on: null, tags: null, port: null, free: null, maybe: null },
+  { host: 'ab', nested: null, mode: null },
+  { host: 'ab', labels: { a: null }, plain: ['x'] },
+  { host: 'ab', port: 'http', ratio: 1.5, tags: ['b', 'a'], when: '2026-01-01T00:00:00Z' },
+  { host: 'ab', rules: [{ name: 'a' }, { name: 'a', proto: 'UDP', value: 1 }], free: { a: { b: null, c: [] } } },
+  { host: 'ab', either: { a: '1' } },
+];
+
+export const schemas: Exchange[] = [
+  ...WRONG.map(
+    ([what, spec]): Exchange => ({
+      name: `a custom object that ${what} is invalid`,
+      async run(api) {
+        const things = api.of(sites);
+        await things.create({ ...things.object('a'), spec });
+      },
+    }),
+  ),
+  {
+    name: 'a custom object gets its defaults, and loses what its schema does not know',
+    async run(api) {
+      const things = api.of(sites);
+      for (const [at, spec] of RIGHT.entries())
+        await things.create(things.object(`a${at}`, { spec, status: { x: 1 } }));
+      const { body } = await things.create(things.object('b', { spec: { host: 'ab', more: 1 }, other: 1 }));
+      await things.put('b', { ...body, spec: { host: 'cd', nested: { x: 'z', q: 1 } } });
+      await things.patch('b', 'merge', { spec: { mode: null, replicas: 3, unknown: { a: 1 } } });
+      await things.patch('b', 'merge', { spec: { host: 'toolong' } });
+      await things.patch('b', 'json', [{ op: 'remove', path: '/spec/host' }]);
+      await things.get('b');
+    },
+  },
+  {
+    name: 'the status is held to the schema too',
+    async run(api) {
+      const things = api.of(sites);
+      await things.create(things.object('a', { spec: { host: 'ab' } }));
+      await things.patch('a/status', 'merge', { status: { conditions: [{ type: 'Ready' }] } });
+      await things.patch('a/status', 'merge', { status: { replicas: 'x' } });
+      await things.patch('a/status', 'merge', { spec: { host: 'x' }, status: { replicas: 1, unknown: 1 } });
+      const twice = [1, 2].map(() => ({ type: 'Ready', status: 'True' }));
+      await things.patch('a/status', 'merge', { status: { conditions: twice } });
+    },
+  },
+  {
+    name: 'what a custom resource applies is merged as its schema says',
+    async run(api) {
+      const things = api.of(sites);
+      const rules = (...names: string[]) => names.map((name) => ({ name }));
+      await things.apply('a', 'one', {
+        spec: { host: 'ab', tags: ['a'], plain: ['a'], rules: rules('x'), whole: { a: '1' } },
+      });
+      await things.apply('a', 'two', { spec: { tags: ['b'], rules: rules('y'), labels: { q: '1' } } });
+      await things.apply('a', 'two', { spec: { plain: ['b'] } });
+      await things.apply('a', 'two', { spec: { whole: { b: '1' } } });
+      await things.apply('a', 'two', { spec: { replicas: 3, nested: { x: 'z' } } });
+      await things.apply('a', 'two', { spec: { unknown: 1 } });
+      await things.apply('a', 'two', { spec: { host: 7 } });
+      await things.apply('a', 'two', { spec: { tags: ['b', 'b'] } });
+      await things.apply('a', 'two', { spec: { host: 'toolong' } }, { force: 'true' });
+      await things.apply('a', 'one', { spec: { host: 'ab' } });
+      await things.apply('a/status', 'one', { status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+      await things.apply('a/status', 'two', { status: { conditions: [{ type: 'Other', status: 'True' }] } });
+    },
+  },
+  {
+    name: 'unknown fields are refused, told or ignored, as the request asks',
+    async run(api) {
+      const bodies: [type: typeof sites, fields: JsonObject][] = [
+        [sites, { spec: { host: 'ab', foo: 1, nested: { z: 1 }, rules: [{ name: 'a', yy: 1 }] }, extra: 1 }],
+        [configMaps, { foo: 1, data: { a: 'b' } }],
+        [leases, { spec: { holderIdentity: 'a', unknown: { x: 1 } } }],
+        [podTemplates, { template: template([container('a', { bar: 1, ports: [] })], { baz: {} }) }],
+      ];
+      for (const [type, fields] of bodies) {
+        const things = api.of(type);
+        const object = things.object('a', { ...fields, metadata: { known: 'no' } });
+        for (const fieldValidation of ['Strict', 'Ignore', 'Other'])
+          await things.create(object, { fieldValidation, dryRun: 'All' });
+        await things.create(object, { fieldValidation: 'Warn' });
+        await things.patch('a', 'merge', { odd: 1 }, { fieldValidation: 'Warn' });
+        await things.patch('a', 'merge', { odd: 1 }, { fieldValidation: 'Ignore' });
+        await things.patch('a', 'merge', { odd: 1 }, { fieldValidation: 'Other' });
+        await things.patch('a', 'json', [{ op: 'add', path: '/odd', value: 1, by: 2 }]);
+      }
+    },
+  },
+  {
+    name: 'a name that stands twice is refused or told',
+    async run(api) {
+      const [map, site] = [api.of(configMaps), api.of(sites)];
+      for (const fieldValidation of ['Strict', 'Warn', 'Ignore']) {
+        await map.create('{"metadata":{"name":"a"},"data":{"a":"1","a":"2","b":"\\"}"}}', { fieldValidation });
+        const head = '{"apiVersion":"e2e.capstan.dev/v1","kind":"Site","metadata":{"name":"a"}';
+        await site.create(`${head},"spec":{"host":"ab","host":"cd", "rules": [{"name":"a", "name":"b"}]}}`, {
+          fieldValidation,
+        });
+      }
+      await map.patch('a', 'merge', '{"data":{"x":"1","x":"2"}}');
+      await map.patch('a', 'strategic', '{"data":{"x":"1","x":"3"}}');
+    },
+  },
+  {
+    name: 'a field of another type is refused',
+    async run(api) {
+      const [map, deployment, lease] = [api.of(configMaps), api.of(deployments), api.of(leases)];
+      await map.create(map.object('a', { data: { a: 1 } }));
+      await map.create(map.object('a', { data: [] }));
+      await map.create(map.object('a', { immutable: 'yes' }));
+      await deployment.create(deployment.object('a', { spec: { replicas: 'x' } }));
+      await deployment.create(deployment.object('a', { spec: { selector: [] } }));
+      await deployment.create(deployment.object('a', { spec: { template: { spec: { containers: [{ image: 1 }] } } } }));
+      await deployment.create(deployment.object('a', { spec: { template: { spec: { containers: {} } } } }));
+      await lease.create(lease.object('a', { spec: { leaseDurationSeconds: 1.5 } }));
+      await lease.create(lease.object('a', { spec: 'text' }));
+    },
+  },
+];

@@ -1,0 +1,79 @@
+/** Exchanges about scales, bindings and evictions, and about what discovery says. */
+import type { Exchange } from './exchange.ts';
+import { deployments, pods, sites, widgets } from './resources.ts';
+import { container, deploymentSpec, podSpec } from './templates.ts';
+
+export const subresources: Exchange[] = [
+  {
+    name: 'the scale of a custom resource is read and written',
+    async run(api) {
+      const things = api.of(sites);
+      await things.create(things.object('a', { spec: { host: 'ab' } }));
+      await things.get('a/scale');
+      const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' }, spec: { replicas: 4 } };
+      await things.put('a/scale', scale);
+      await things.patch('a/scale', 'merge', { spec: { replicas: 3 } });
+      await things.patch('a/scale', 'merge', { spec: { replicas: 9 } });
+      await things.put('a/scale', { ...scale, metadata: { name: 'a', resourceVersion: '1' } });
+      await things.patch('a/status', 'merge', { status: { replicas: 2, selector: 'app=a' } });
+      await things.get('a/scale');
+      await things.get('a');
+      await things.get('none/scale');
+      await things.delete('a/scale');
+      await api.of(widgets).get('a/scale');
+    },
+  },
+  {
+    name: 'the scale of a Deployment is read, written and applied',
+    async run(api) {
+      const things = api.of(deployments);
+      await things.create(things.object('a', { spec: deploymentSpec() }));
+      await things.get('a/scale');
+      const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' }, spec: { replicas: 4 } };
+      await things.put('a/scale', scale);
+      await things.patch('a/scale', 'strategic', { spec: { replicas: 3 } });
+      await things.patch('a/scale', 'merge', { spec: { replicas: -1 } });
+      await things.patch('a/scale', 'apply', { ...scale, spec: { replicas: 3 } }, { fieldManager: 'one' });
+      await things.put('a/scale', { spec: { replicas: 4 } });
+      await things.put('a/scale', { ...scale, metadata: { name: 'a', resourceVersion: '1' } });
+      await api.call('POST', `${things.path}/a/scale`, { body: scale });
+      await things.get('a');
+    },
+  },
+  {
+    name: 'a Pod is bound to a node once, and evicted',
+    async run(api) {
+      const things = api.of(pods);
+      const tolerations = ['not-ready', 'unreachable'].map((name) => ({
+        ...{ key: `node.kubernetes.io/${name}`, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+      }));
+      const spec = { tolerations, priority: 0, enableServiceLinks: true, preemptionPolicy: 'PreemptLowerPriority' };
+      const quiet = api.unrecorded().of(pods);
+      for (const name of ['a', 'b']) await quiet.create(things.object(name, { spec: podSpec([container('a')], spec) }));
+      const post = (path: string, body: unknown, query: Record<string, string> = {}) =>
+        api.call('POST', `${things.path}/${path}`, { body, query });
+      const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n1' } };
+      await post('a/binding', binding, { dryRun: 'All' });
+      await post('a/binding', { target: binding.target });
+      await post('a/binding', { ...binding, target: {} });
+      await post('a/binding', { ...binding, target: { kind: 'Pod', name: 'x' } });
+      await post('none/binding', { ...binding, metadata: { name: 'none' } });
+      await post('a/binding', binding);
+      await post('a/binding', binding);
+      await api.call('GET', `${things.path}/a/binding`);
+      const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'b' } };
+      await post('b/eviction', { ...eviction, metadata: {} });
+      await post('b/eviction', eviction, { dryRun: 'All' });
+      await post('b/eviction', eviction);
+      await post('b/eviction', eviction);
+    },
+  },
+  {
+    name: 'discovery tells groups, versions and resources',
+    async run(api) {
+      const groups = ['apps', 'autoscaling', 'e2e.capstan.dev', 'none.example'];
+      for (const group of groups) await api.call('GET', `/apis/${group}`);
+      await api.call('GET', '/apis/none.example/v1');
+    },
+  },
+];

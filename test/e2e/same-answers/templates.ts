@@ -1,0 +1,37 @@
+/** Objects with everything in them that the real server would fill in: the embedded one knows no defaults of built-in kinds. */
+import type { JsonObject } from './api.ts';
+
+export const container = (name: string, fields: JsonObject = {}): JsonObject => ({
+  name,
+  image: 'image:1',
+  resources: {},
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+  imagePullPolicy: 'Always',
+  ...fields,
+});
+
+export const podSpec = (containers: JsonObject[], fields: JsonObject = {}): JsonObject => ({
+  containers,
+  restartPolicy: 'Always',
+  terminationGracePeriodSeconds: 30,
+  dnsPolicy: 'ClusterFirst',
+  securityContext: {},
+  schedulerName: 'default-scheduler',
+  ...fields,
+});
+
+export const template = (containers: JsonObject[], fields: JsonObject = {}): JsonObject => ({
+  metadata: { labels: { app: 'a' } },
+  spec: podSpec(containers, fields),
+});
+
+export const deploymentSpec = (fields: JsonObject = {}): JsonObject => ({
+  replicas: 2,
+  selector: { matchLabels: { app: 'a' } },
+  template: template([container('a')]),
+  strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
+  revisionHistoryLimit: 10,
+  progressDeadlineSeconds: 600,
+  ...fields,
+});

@@ -1,0 +1,556 @@
+/** Terms: how they begin and end, what holdsLease says meanwhile, and who is told what. */
+import { TransportError } from 'capstan/cache';
+import { LeaderElector, LeaseLock, runOrDie } from 'capstan/leaderelection';
+import { type Clock, FakeClock } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { Candidate } from './candidate.ts';
+import { failure, LeaseServer, LeaseTransport, silence } from './lease-server.ts';
+
+const other = (second: number) => ({
+  holderIdentity: 'other',
+  leaseDurationSeconds: 15,
+  leaseTransitions: 9,
+  renewTime: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000000Z`,
+});
+
+let reported: string[];
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error, what) => reported.push(`${what}: ${String(error)}`));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+describe('holdsLease', () => {
+  it('is false before a term, true within it, and false after it', async () => {
+    const candidate = new Candidate();
+    const { elector, server } = candidate;
+    server.put({ ...other(0), leaseDurationSeconds: 3 });
+    await candidate.run(2000);
+    expect([elector.isLeader(), elector.holdsLease()]).toEqual([false, false]);
+    await candidate.run(2000);
+    expect([elector.isLeader(), elector.holdsLease()]).toEqual([true, true]);
+    await candidate.stop();
+    expect([elector.isLeader(), elector.holdsLease(), candidate.ended]).toEqual([true, false, true]);
+  });
+
+  it('is true when the work is told to start, and false when it is told to stop', async () => {
+    const seen: boolean[] = [];
+    const candidate: Candidate = new Candidate({
+      onStartedLeading: (signal) => {
+        seen.push(candidate.elector.holdsLease());
+        signal.addEventListener('abort', () => seen.push(candidate.elector.holdsLease()));
+      },
+    });
+    await candidate.run();
+    await candidate.stop();
+    expect(seen).toEqual([true, false]);
+  });
+
+  it('counts from before the request was sent, not from the answer', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = async (_request, number) => {
+      if (number === 2) await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 4000));
+      return number > 2 ? failure(500, 'InternalError') : undefined;
+    };
+    await candidate.run(4000);
+    expect(candidate.told).toContain('4000 started');
+    // The lease of 15 s less a third for the clocks: 10 s from the moment 0, when it was asked for.
+    await candidate.run(5999);
+    expect([candidate.clock.now(), candidate.elector.holdsLease()]).toEqual([9999, true]);
+    await candidate.run(1);
+    expect([candidate.clock.now(), candidate.elector.holdsLease(), candidate.leading?.aborted]).toEqual([
+      10_000,
+      false,
+      false,
+    ]);
+    await candidate.stop();
+  });
+
+  it('ends as much earlier as the clocks may differ', async () => {
+    const candidate = new Candidate({ maxClockSkewRatio: 3 });
+    candidate.transport.intercept = (_request, number) => (number > 3 ? failure(500, 'InternalError') : undefined);
+    await candidate.run(4999);
+    expect(candidate.elector.holdsLease()).toBe(true);
+    await candidate.run(1);
+    expect(candidate.elector.holdsLease()).toBe(false);
+    await candidate.stop();
+  });
+
+  // A process that is stopped (SIGSTOP, a long collection) runs on in the middle of whatever it did: timers come later.
+  it('is false as soon as a process runs again that was stopped for too long, before any timer', async () => {
+    const clock = new StoppableClock();
+    const candidate = stoppable(clock);
+    await candidate.run();
+    clock.stopFor(9999);
+    expect(candidate.elector.holdsLease()).toBe(true);
+    clock.stopFor(1);
+    expect([candidate.elector.holdsLease(), candidate.elector.isLeader()]).toEqual([false, true]);
+    await candidate.run(2000); // nobody has taken it: renewed, and in the same term
+    expect([candidate.elector.holdsLease(), candidate.told]).toEqual([true, ['0 baz leads', '0 started']]);
+    await candidate.stop();
+  });
+
+  // The server renewed the lease, the process slept, another took the lease, and then the old answer is read.
+  it('is not made true by an answer that was old when it was read', async () => {
+    const clock = new StoppableClock();
+    const candidate = stoppable(clock);
+    await candidate.run();
+    let answer = (): void => undefined;
+    candidate.transport.intercept = async (request, number) => {
+      if (number !== 4) return undefined;
+      const done = candidate.server.answer(request);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return done;
+    };
+    await candidate.run(2000);
+    clock.stopFor(20_000);
+    candidate.server.put(other(1));
+    answer();
+    for (let i = 0; i < 20; i++) {
+      await Promise.resolve();
+      expect(candidate.elector.holdsLease()).toBe(false);
+    }
+    await candidate.run(100_000);
+    expect([candidate.ended, candidate.elector.getLeader()]).toEqual([true, 'other']);
+  });
+
+  it('is false as soon as another holder was seen, although the term goes on', async () => {
+    const candidate = new Candidate();
+    await candidate.run(1000);
+    candidate.server.put(other(1));
+    await candidate.run(1000);
+    expect([candidate.elector.holdsLease(), candidate.leading?.aborted]).toEqual([false, false]);
+    await candidate.run(10_000);
+    expect(candidate.told).toEqual(['0 baz leads', '0 started', '12000 other leads', '12000 stopped']);
+  });
+
+  it('is not told by the time of day, whatever that does', async () => {
+    let wall = 0;
+    const candidate = new Candidate({ wallNow: () => wall });
+    await candidate.run();
+    for (const jump of [1e12, -5e11, 86_400_000]) {
+      wall += jump;
+      expect(candidate.elector.holdsLease()).toBe(true);
+      await candidate.run(2000);
+    }
+    expect(candidate.told).toEqual(['0 baz leads', '0 started']);
+    await candidate.stop();
+  });
+
+  // A renewal was carried out and its answer lost; the same round wrote again, with the same time. Who had seen the first saw no change
+  // in the second, and waited from the first on, while the leader counted from the second. Two held the lease, in the simulation.
+  it('counts from the beginning of the round, as a second write of the round is no change to the others', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = async (request, number) => {
+      if (number === 4) {
+        candidate.server.answer(request);
+        return silence(request);
+      }
+      return number > 6 ? failure(500, 'InternalError') : undefined;
+    };
+    await candidate.run(2000);
+    const seen = candidate.server.lease?.spec.renewTime;
+    await candidate.run(5000);
+    expect([candidate.transport.methods.slice(3), candidate.server.lease?.spec.renewTime]).toEqual([
+      ['PUT', 'GET', 'PUT'],
+      seen,
+    ]);
+    await candidate.run(4999);
+    expect([candidate.clock.now(), candidate.elector.holdsLease()]).toEqual([11_999, true]);
+    await candidate.run(1);
+    expect(candidate.elector.holdsLease()).toBe(false);
+    await candidate.stop();
+  });
+
+  it('is true for as long as renewals succeed, also where the time of day stands', async () => {
+    const candidate = new Candidate({ wallNow: () => 0 });
+    const times = new Set<string | undefined>();
+    for (let i = 0; i < 30; i++) {
+      await candidate.run(2000);
+      times.add(candidate.server.lease?.spec.renewTime);
+      expect(candidate.elector.holdsLease()).toBe(true);
+    }
+    expect(times.size).toBe(30);
+    await candidate.stop();
+  });
+
+  it('lasts over a renewal whose answer was lost, from when the next one was sent', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = (request, number) => {
+      if (number !== 4) return undefined;
+      candidate.server.answer(request);
+      throw new TransportError('reset', 'connection reset');
+    };
+    await candidate.run(2000);
+    // The write is not sent again blindly: it is read what became of it.
+    expect(candidate.transport.methods.slice(3)).toEqual(['PUT', 'GET', 'PUT']);
+    expect(candidate.elector.holdsLease()).toBe(true);
+    await candidate.stop();
+  });
+});
+
+describe('leaseValidMs', () => {
+  it('says for how long the lease is valid: the own one, that of another, or none of anybody', async () => {
+    const candidate = new Candidate();
+    const { elector, clock } = candidate;
+    expect(elector.leaseValidMs()).toBeUndefined();
+    candidate.server.put({ ...other(0), leaseDurationSeconds: 3 });
+    await candidate.run(1000);
+    expect([elector.getLeader(), elector.leaseValidMs()]).toEqual(['other', 2000]);
+    await candidate.run(3000);
+    expect([elector.getLeader(), elector.leaseValidMs()]).toEqual(['baz', 10_000]);
+    candidate.transport.intercept = () => failure(500, 'InternalError');
+    await candidate.run(11_000);
+    expect([clock.now(), elector.leaseValidMs(), elector.holdsLease()]).toEqual([15_000, -1000, false]);
+    await candidate.stop();
+  });
+});
+
+describe('a term', () => {
+  it('that is to end with the lease ends its work at that moment', async () => {
+    const candidate = new Candidate({ stepDown: 'lapse' });
+    candidate.transport.intercept = (_request, number) => (number > 3 ? failure(500, 'InternalError') : undefined);
+    await candidate.run(9999);
+    expect(candidate.leading?.aborted).toBe(false);
+    await candidate.run(1);
+    expect([candidate.leading?.aborted, candidate.told.at(-1)]).toEqual([true, '10000 stopped']);
+    expect(candidate.clock.timers()).toBe(0);
+  });
+
+  it('that is to end with the lease ends as soon as another holder is seen', async () => {
+    const candidate = new Candidate({ stepDown: 'lapse' });
+    await candidate.run(1000);
+    candidate.server.put(other(1));
+    await candidate.run(1000);
+    expect(candidate.told).toEqual(['0 baz leads', '0 started', '2000 other leads', '2000 stopped']);
+  });
+
+  it('that is to end with the lease lasts as long as renewals succeed', async () => {
+    const candidate = new Candidate({ stepDown: 'lapse' });
+    await candidate.run(3_600_000);
+    expect([candidate.told, candidate.elector.holdsLease()]).toEqual([['0 baz leads', '0 started'], true]);
+    await candidate.stop();
+    expect(candidate.clock.timers()).toBe(0);
+  });
+
+  it('that is to end with the lease ends when a process that was stopped for too long runs again', async () => {
+    const clock = new StoppableClock();
+    const candidate = stoppable(clock, { stepDown: 'lapse' });
+    await candidate.run();
+    candidate.server.put(other(1));
+    clock.stopFor(20_000);
+    await candidate.run(0);
+    expect(candidate.ended).toBe(true);
+    expect(candidate.holder()).toBe('other');
+  });
+
+  it('ends its work before the lease is given back, and not before the work has ended', async () => {
+    let finish = (): void => undefined;
+    const candidate = new Candidate({
+      releaseOnCancel: true,
+      onStartedLeading: () => new Promise<void>((resolve) => (finish = resolve)),
+    });
+    await candidate.run();
+    await candidate.stop();
+    await candidate.run(3000);
+    expect([candidate.leading?.aborted, candidate.holder(), candidate.ended]).toEqual([true, 'baz', false]);
+    finish();
+    await candidate.run();
+    expect([candidate.holder(), candidate.ended, candidate.clock.timers()]).toEqual(['', true, 0]);
+  });
+
+  it('leaves the lease to run out where the work does not end within the renew deadline', async () => {
+    const candidate = new Candidate({ releaseOnCancel: true, onStartedLeading: () => new Promise<void>(() => {}) });
+    await candidate.run();
+    await candidate.stop();
+    await candidate.run(10_000);
+    expect([candidate.holder(), candidate.ended, candidate.clock.timers()]).toEqual(['baz', true, 0]);
+  });
+
+  // client-go goes by the holder that it saw last: a leader that was stopped and is then cancelled gives away another's lease.
+  it('does not give back a lease that another has taken unseen', async () => {
+    const candidate = new Candidate({ releaseOnCancel: true });
+    await candidate.run(1000);
+    candidate.server.put(other(1));
+    await candidate.stop();
+    expect([candidate.holder(), candidate.ended, candidate.transport.methods.at(-1)]).toEqual(['other', true, 'GET']);
+  });
+
+  // The release read another's lease and left it alone. The lock then compared with what it had read, while the elector still took itself for
+  // the holder: run again, it wrote without reading, and took the lease from the other. Two held it, in the simulation.
+  it('goes by what a release has read when another term is to begin', async () => {
+    const candidate = new Candidate({ releaseOnCancel: true });
+    await candidate.run(1000);
+    candidate.server.put(other(1));
+    await candidate.stop();
+    const again = new AbortController();
+    const running = candidate.elector.run({ signal: again.signal });
+    await candidate.clock.run(4000);
+    expect([candidate.holder(), candidate.elector.holdsLease(), candidate.elector.getLeader()]).toEqual([
+      'other',
+      false,
+      'other',
+    ]);
+    again.abort();
+    await running;
+  });
+
+  it('gives the lease back once it could not be renewed in time, if it is still its own', async () => {
+    const candidate = new Candidate({ releaseOnCancel: true });
+    candidate.transport.intercept = ({ method }, number) =>
+      number > 3 && candidate.clock.now() < 12_000 ? failure(method === 'GET' ? 500 : 503, 'InternalError') : undefined;
+    await candidate.run(12_000);
+    expect([candidate.ended, candidate.holder(), candidate.told.at(-1)]).toEqual([true, '', '12000 stopped']);
+  });
+
+  it('may follow another of the same elector, but not run beside it', async () => {
+    const candidate = new Candidate();
+    await candidate.run();
+    await expect(candidate.elector.run()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
+    await candidate.stop();
+    const again = new AbortController();
+    const running = candidate.elector.run({ signal: again.signal });
+    await candidate.clock.settle();
+    expect([candidate.told, candidate.elector.holdsLease()]).toEqual([
+      ['0 baz leads', '0 started', '0 stopped', '0 started'],
+      true,
+    ]);
+    again.abort();
+    await running;
+  });
+
+  it('does not begin when the signal has fired before, and is said to have stopped all the same', async () => {
+    const candidate = new Candidate();
+    candidate.cancel.abort();
+    await candidate.run();
+    expect([candidate.told, candidate.transport.methods, candidate.ended]).toEqual([['0 stopped'], [], true]);
+  });
+
+  it('begins by the record that is there now, also when that is an old one again', async () => {
+    // etcd was restored from a backup: the record is the very one that was read before the lease was taken.
+    const candidate = new Candidate();
+    const before = { ...other(0), leaseDurationSeconds: 3 };
+    candidate.server.put(before);
+    await candidate.run(4000);
+    expect(candidate.elector.isLeader()).toBe(true);
+    candidate.server.put(before);
+    await candidate.run(2000);
+    expect([candidate.elector.isLeader(), candidate.elector.holdsLease(), candidate.holder()]).toEqual([
+      false,
+      false,
+      'other',
+    ]);
+    await candidate.stop();
+  });
+
+  it('takes nothing from a leader that renews twice within a second', async () => {
+    const candidate = new Candidate();
+    for (let ms = 0; ms < 60_000; ms += 500) {
+      candidate.server.put({
+        ...other(0),
+        leaseDurationSeconds: 2,
+        renewTime: `2026-01-01T00:00:00.${100 + ms / 500}000Z`,
+      });
+      await candidate.run(500);
+    }
+    expect(candidate.transport.methods).not.toContain('PUT');
+    await candidate.stop();
+  });
+});
+
+describe('requests', () => {
+  it('that hang are given up in time for another try', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = (request, number) => (number === 4 ? silence(request) : undefined);
+    await candidate.run(6999);
+    expect(candidate.transport.methods.length).toBe(4);
+    await candidate.run(1);
+    expect(candidate.transport.methods.slice(3)).toEqual(['PUT', 'GET', 'PUT']);
+    expect(candidate.elector.holdsLease()).toBe(true);
+    expect(candidate.transport.requests[3]?.query).toEqual({ timeout: '5000ms' });
+    await candidate.stop();
+    expect(candidate.clock.timers()).toBe(0);
+  });
+
+  it('that hang do not keep a leader from stopping at its deadline', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = (request, number) => (number > 3 ? silence(request) : undefined);
+    await candidate.run(12_000);
+    expect(candidate.told.at(-1)).toBe('12000 stopped');
+  });
+
+  it('are sent again after Retry-After, reads and writes alike', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = (_request, number) =>
+      number === 1 || number === 3 ? failure(429, 'TooManyRequests', { 'retry-after': '1' }) : undefined;
+    await candidate.run(999);
+    expect(candidate.transport.methods).toEqual(['GET']);
+    await candidate.run(1001);
+    expect(candidate.transport.methods).toEqual(['GET', 'GET', 'POST', 'POST', 'PUT']);
+    await candidate.stop();
+  });
+
+  it('are read again after a reset, but not written', async () => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = (_request, number) => {
+      if (number === 1 || number === 3) throw new TransportError('reset', 'connection reset');
+      return undefined;
+    };
+    await candidate.run(1000);
+    expect(candidate.transport.methods).toEqual(['GET', 'GET', 'POST']);
+    await candidate.run(2000); // the next round begins with a read
+    expect(candidate.transport.methods.slice(3)).toEqual(['GET', 'POST', 'PUT']);
+    await candidate.stop();
+  });
+
+  it.each(['[1]', 'no JSON', '{"kind":"Lease"}'])('are not successful with %s for an answer', async (body) => {
+    const candidate = new Candidate();
+    candidate.transport.intercept = (_request, number) => (number === 1 ? { status: 200, body } : undefined);
+    await candidate.run();
+    expect([candidate.elector.isLeader(), candidate.transport.methods]).toEqual([false, ['GET']]);
+    await candidate.run(2000);
+    expect(candidate.elector.isLeader()).toBe(true);
+    await candidate.stop();
+  });
+
+  it('say who writes where that was asked for, and escape names', async () => {
+    const candidate = new Candidate({ lock: { fieldManager: 'web', namespace: 'a b', name: 'c/d' } });
+    await candidate.run();
+    const [get, post, put] = candidate.transport.requests;
+    expect([get?.path, get?.query?.fieldManager]).toEqual([
+      '/apis/coordination.k8s.io/v1/namespaces/a%20b/leases/c%2Fd',
+      undefined,
+    ]);
+    expect([post?.query?.fieldManager, put?.query?.fieldManager]).toEqual(['web', 'web']);
+    await candidate.stop();
+  });
+
+  it('while another leads are 1 to 2.2 retry periods apart, at random', async () => {
+    const times: number[] = [];
+    const numbers = [0, 0.5, 0.999];
+    const candidate = new Candidate({ random: () => numbers.shift() ?? 0 });
+    candidate.server.put(other(0));
+    candidate.transport.intercept = () => {
+      times.push(candidate.clock.now());
+      return undefined;
+    };
+    await candidate.run(10_000);
+    expect(times.slice(0, 4).map(Math.round)).toEqual([0, 2000, 5200, 9598]);
+    await candidate.stop();
+  });
+
+  it('to renew begin at multiples of the retry period, and one that was missed is made up for', async () => {
+    const times: number[] = [];
+    const candidate = new Candidate();
+    candidate.transport.intercept = async ({ method }, number) => {
+      if (number <= 3) return undefined;
+      if (method === 'PUT') times.push(candidate.clock.now());
+      if (number === 4) await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 2500));
+      return failure(500, 'InternalError');
+    };
+    await candidate.run(11_000);
+    // Begun at 2000: 4000 is missed and made up for at 4500, then the multiples go on.
+    expect(times).toEqual([2000, 4500, 6000, 8000, 10_000]);
+    await candidate.stop();
+  });
+});
+
+describe('callbacks', () => {
+  it('that throw or reject are reported, and change nothing', async () => {
+    const candidate = new Candidate({
+      name: 'web',
+      onNewLeader: () => {
+        throw new Error('new');
+      },
+      onStartedLeading: async () => {
+        throw new Error('started');
+      },
+    });
+    await candidate.run(2000);
+    expect(candidate.elector.holdsLease()).toBe(true);
+    await candidate.stop();
+    expect(reported).toEqual([
+      'leader election web: onNewLeader: Error: new',
+      'leader election web: onStartedLeading: Error: started',
+    ]);
+  });
+
+  it('are all optional but two', () => {
+    const lock = new LeaseLock(new LeaseTransport(new LeaseServer()), { namespace: 'ns', name: 'l', identity: 'me' });
+    const callbacks = { onStartedLeading: () => undefined, onStoppedLeading: () => undefined };
+    expect(new LeaderElector({ lock, callbacks }).getLeader()).toBe('');
+    for (const missing of ['onStartedLeading', 'onStoppedLeading']) {
+      expect(() => new LeaderElector({ lock, callbacks: { ...callbacks, [missing]: undefined } })).toThrow(
+        `"callbacks.${missing}" expected a function`,
+      );
+    }
+  });
+});
+
+describe('options', () => {
+  it.each([
+    [{ leaseDuration: 10_000 }, 'leaseDuration (10000 ms) must be greater than renewDeadline (10000 ms)'],
+    [{ leaseDuration: 10_999 }, 'a Lease keeps whole seconds, so that it would say 10000 ms'],
+    [{ renewDeadline: 2400 }, 'renewDeadline (2400 ms) must be greater than 1.2 times retryPeriod (2000 ms)'],
+    [{ leaseDuration: 0 }, '"leaseDuration" expected milliseconds > 0, got 0'],
+    [{ renewDeadline: Number.NaN }, '"renewDeadline" expected milliseconds > 0, got NaN'],
+    [{ retryPeriod: Number.POSITIVE_INFINITY }, '"retryPeriod" expected milliseconds > 0, got Infinity'],
+    [{ maxClockSkewRatio: 0.9 }, '"maxClockSkewRatio" expected a number >= 1'],
+    [{ maxClockSkewRatio: 7 }, 'a lease of 15000 ms can be relied upon for 2142 ms'],
+  ])('%j cannot work, and the message says why', (options, message) => {
+    expect(() => new Candidate(options)).toThrow(message);
+    expect(() => new Candidate(options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  it('reject the run where they are run at once', async () => {
+    const lock = new LeaseLock(new LeaseTransport(new LeaseServer()), { namespace: 'ns', name: 'l', identity: 'me' });
+    const callbacks = { onStartedLeading: () => undefined, onStoppedLeading: () => undefined };
+    await expect(runOrDie({ lock, callbacks, leaseDuration: 1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const signal = AbortSignal.abort();
+    await expect(runOrDie({ lock, callbacks }, { signal })).resolves.toBeUndefined();
+  });
+});
+
+/** A clock whose time can pass without its timers firing, as it does for a process that is stopped: they fire when it runs again. */
+class StoppableClock extends FakeClock {
+  #stopped = 0;
+  readonly #due = new Map<object, { at: number; run: () => void; timer: unknown }>();
+
+  override now(): number {
+    return super.now() + this.#stopped;
+  }
+
+  override setTimer(run: () => void, ms: number): unknown {
+    const handle = {};
+    const fire = (): void => {
+      this.#due.delete(handle);
+      run();
+    };
+    this.#due.set(handle, { at: this.now() + ms, run: fire, timer: super.setTimer(fire, ms) });
+    return handle;
+  }
+
+  override clearTimer(handle: unknown): void {
+    super.clearTimer(this.#due.get(handle as object)?.timer);
+    this.#due.delete(handle as object);
+  }
+
+  stopFor(ms: number): void {
+    this.#stopped += ms;
+    for (const entry of this.#due.values()) {
+      super.clearTimer(entry.timer);
+      entry.timer = super.setTimer(entry.run, entry.at - this.now());
+    }
+  }
+}
+
+function stoppable(clock: StoppableClock, options: { stepDown?: 'lapse' } = {}): Candidate {
+  const typed: Clock & FakeClock = clock;
+  return new Candidate({ clock: typed, ...options });
+}

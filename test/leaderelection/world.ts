@@ -1,0 +1,260 @@
+/**
+ * Simulated time, machines and network. Events happen at moments of real time, one after the other; each machine has a clock of its own
+ * rate and zero. A machine that is stalled has a clock that runs and code that does not: what becomes due meanwhile happens
+ * when it runs again, in any order. Promise reactions of an event have all run before the next event.
+ */
+import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
+import type { Clock } from 'capstan/workqueue';
+import { macrotask } from '../../bindings/clock.ts';
+import type { Random } from '../random.ts';
+import { type Answer, failure, type LeaseServer, response, silence } from './lease-server.ts';
+
+interface WorldEvent {
+  readonly at: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** Timers fire late rather than early, as hosts' do; without it rounding could make one that is set again stand still. */
+const RESOLUTION_MS = 1e-3;
+
+export class World {
+  readonly random: Random;
+  /** Real time. */
+  now = 0;
+  /** Called after each event, when everything that it led to has happened. */
+  afterEach: () => void = () => undefined;
+  #order = 0;
+  /** A binary heap, by time and then by order. */
+  readonly #heap: WorldEvent[] = [];
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  at(time: number, run: () => void): void {
+    const heap = this.#heap;
+    const event = { at: Math.max(time, this.now), order: this.#order++, run };
+    let i = heap.length;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      const above = heap[parent] as WorldEvent;
+      if (!before(event, above)) break;
+      heap[i] = above;
+      i = parent;
+    }
+    heap[i] = event;
+  }
+
+  after(ms: number, run: () => void): void {
+    this.at(this.now + ms, run);
+  }
+
+  /** Lets the events until `time` happen; ends early when `done` says so after one. */
+  async runUntil(time: number, done: () => boolean = () => false): Promise<void> {
+    for (let next = this.#heap[0]; next !== undefined && next.at <= time; next = this.#heap[0]) {
+      this.#pop();
+      this.now = next.at;
+      next.run();
+      await this.settle();
+      if (done()) return;
+    }
+    this.now = Math.max(this.now, time);
+  }
+
+  /** One turn of the event loop: nothing that is simulated waits for more than promises. */
+  async settle(): Promise<void> {
+    await macrotask();
+    this.afterEach();
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop() as WorldEvent;
+    const { length } = heap;
+    if (length === 0) return;
+    let i = 0;
+    for (let child = 1; child < length; child = 2 * i + 1) {
+      if (child + 1 < length && before(heap[child + 1] as WorldEvent, heap[child] as WorldEvent)) child++;
+      if (!before(heap[child] as WorldEvent, last)) break;
+      heap[i] = heap[child] as WorldEvent;
+      i = child;
+    }
+    heap[i] = last;
+  }
+}
+
+function before(a: WorldEvent, b: WorldEvent): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+/** A machine with one process. Its clock is what it tells the process. */
+export class Machine implements Clock {
+  readonly #world: World;
+  readonly #rate: number;
+  readonly #zero: number;
+  readonly #timers = new Set<object>();
+  #stalledUntil = 0;
+  #backlog: (() => void)[] = [];
+  #dead = false;
+
+  /** @param rate milliseconds of its clock in a real one */
+  constructor(world: World, rate: number) {
+    this.#world = world;
+    this.#rate = rate;
+    this.#zero = world.random.next() * 1e7;
+  }
+
+  get isDead(): boolean {
+    return this.#dead;
+  }
+
+  /** Its code does not run, or has not caught up yet. */
+  get isStalled(): boolean {
+    return this.#world.now < this.#stalledUntil || this.#backlog.length > 0;
+  }
+
+  now(): number {
+    return this.#zero + this.#world.now * this.#rate;
+  }
+
+  setTimer(run: () => void, ms: number): unknown {
+    const timer = {};
+    this.#timers.add(timer);
+    this.#world.after(Math.max(ms, 0) / this.#rate + RESOLUTION_MS, () =>
+      this.deliver(() => {
+        if (this.#timers.delete(timer)) run();
+      }),
+    );
+    return timer;
+  }
+
+  clearTimer(timer: unknown): void {
+    this.#timers.delete(timer as object);
+  }
+
+  timers(): number {
+    return this.#timers.size;
+  }
+
+  /** Something happens to the process: now, or when it runs again. */
+  deliver(run: () => void): void {
+    if (this.#dead) return;
+    if (this.isStalled) this.#backlog.push(run);
+    else run();
+  }
+
+  stall(ms: number): void {
+    const until = this.#world.now + ms;
+    if (this.#dead || until <= this.#stalledUntil) return;
+    this.#stalledUntil = until;
+    this.#world.at(until, () => this.#catchUp());
+  }
+
+  crash(): void {
+    this.#dead = true;
+    this.#backlog = [];
+  }
+
+  /** One thing at a time, each an event of its own at the same moment, in any order: an answer may be read before a timer that was due long ago. */
+  #catchUp(): void {
+    const world = this.#world;
+    if (this.#dead || world.now < this.#stalledUntil || this.#backlog.length === 0) return;
+    const [run] = this.#backlog.splice(world.random.int(this.#backlog.length), 1);
+    run?.();
+    world.at(world.now, () => this.#catchUp());
+  }
+}
+
+/** What goes wrong on the way to the server: probabilities for each request. */
+export interface Weather {
+  readonly lostOnTheWay: number;
+  readonly lostAnswer: number;
+  readonly serverError: number;
+  /** Longest delay of a message; most are much shorter. */
+  readonly delayMs: number;
+}
+
+export const FAIR: Weather = { lostOnTheWay: 0, lostAnswer: 0, serverError: 0, delayMs: 20 };
+
+export class Network {
+  weather: Weather = FAIR;
+  readonly #world: World;
+  readonly #server: LeaseServer;
+  readonly #cut = new Set<Machine>();
+  #stuckUntil = 0;
+
+  constructor(world: World, server: LeaseServer) {
+    this.#world = world;
+    this.#server = server;
+  }
+
+  cut(machine: Machine, ms: number): void {
+    this.#cut.add(machine);
+    this.#world.after(ms, () => this.#cut.delete(machine));
+  }
+
+  /** The server takes nothing up for a while, and then everything. */
+  stick(ms: number): void {
+    this.#stuckUntil = Math.max(this.#stuckUntil, this.#world.now + ms);
+  }
+
+  heal(): void {
+    this.weather = FAIR;
+    this.#cut.clear();
+    this.#stuckUntil = 0;
+  }
+
+  transport(machine: Machine): Transport {
+    return { request: async (request) => response(await this.#send(machine, request)) };
+  }
+
+  /** A request that is given up by its sender still arrives. */
+  #send(machine: Machine, request: TransportRequest): Promise<Answer> {
+    const { random } = this.#world;
+    const aborted = silence(request);
+    aborted.catch(() => undefined);
+    const sent = new Promise<Answer>((resolve, reject) => {
+      const fail = (kind: 'reset' | 'refused'): void => {
+        if (random.chance(0.3)) return; // nobody says anything
+        this.#world.after(this.#delay(), () => machine.deliver(() => reject(new TransportError(kind, kind))));
+      };
+      if (this.#cut.has(machine)) {
+        fail('refused');
+        return;
+      }
+      const lost = random.chance(this.weather.lostOnTheWay);
+      const arrives = Math.max(this.#world.now + this.#delay(), this.#stuckUntil);
+      this.#world.at(arrives, () => {
+        if (lost || this.#cut.has(machine)) {
+          fail('reset');
+          return;
+        }
+        const answer = this.#answer(request);
+        if (random.chance(this.weather.lostAnswer)) {
+          fail('reset');
+          return;
+        }
+        this.#world.after(this.#delay(), () => {
+          if (this.#cut.has(machine)) fail('reset');
+          else machine.deliver(() => resolve(answer));
+        });
+      });
+    });
+    return Promise.race([sent, aborted]);
+  }
+
+  #answer(request: TransportRequest): Answer {
+    const { random } = this.#world;
+    if (!random.chance(this.weather.serverError)) return this.#server.answer(request);
+    const carriedOut = random.chance(0.3); // a 504 says nothing of what became of the write
+    if (carriedOut) this.#server.answer(request);
+    if (random.chance(0.3)) return failure(429, 'TooManyRequests', { 'retry-after': String(1 + random.int(3)) });
+    return failure(random.pick([500, 503, 504]), 'InternalError');
+  }
+
+  #delay(): number {
+    const { random } = this.#world;
+    return this.weather.delayMs * random.next() ** 4;
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * A manager that takes part in an election: on one virtual clock, against a lock that both candidates share. The counterparts of
+ * controller-runtime's tests with leader election (manager_test.go) are in here.
+ */
+import { StatusError } from 'capstan/cache';
+import type { LockCall, ResourceLock } from 'capstan/leaderelection';
+import { type LeaderElectionOptions, newManager } from 'capstan/manager';
+import { ApiServer } from 'capstan/testing';
+import { FakeClock } from 'capstan/workqueue';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { noServer, others, recorded, start } from './managers.ts';
+
+type Stored = Parameters<ResourceLock['update']>[0];
+
+/** What a Lease would be, in memory; `cut` makes it out of reach for a candidate. */
+class SharedLease {
+  record: Stored | undefined;
+  readonly cut = new Set<string>();
+  #version = 0;
+
+  lock(identity: string): ResourceLock {
+    let seen = 0;
+    const reach = async (): Promise<void> => {
+      if (this.cut.has(identity)) throw new Error('out of reach');
+    };
+    const write = (record: Stored): void => {
+      this.record = record;
+      seen = ++this.#version;
+    };
+    const status = (code: number, message: string) => new StatusError(code, { message }, 'lease');
+    return {
+      identity,
+      get: async () => {
+        await reach();
+        if (this.record === undefined) throw status(404, 'not found');
+        seen = this.#version;
+        return this.record;
+      },
+      create: async (record: Stored) => {
+        await reach();
+        if (this.record !== undefined) throw status(409, 'exists');
+        write(record);
+      },
+      update: async (record: Stored, _: LockCall) => {
+        await reach();
+        if (seen !== this.#version) throw status(409, 'conflict');
+        write(record);
+      },
+      describe: () => 'default/shared',
+      reference: () => ({ apiVersion: 'v1', kind: 'Lease', metadata: { name: 'shared' } }),
+    };
+  }
+}
+
+function candidate(
+  lease: SharedLease,
+  clock: FakeClock,
+  identity: string,
+  more: Partial<LeaderElectionOptions> = {},
+  rest = {},
+) {
+  const log: string[] = [];
+  const lock = lease.lock(identity);
+  const manager = newManager({
+    transport: noServer,
+    clock,
+    // The real time of day would stand still between two renewals, and an unchanged record is no renewal.
+    leaderElection: { id: 'shared', lock, random: () => 0.5, wallNow: () => clock.now(), ...more },
+    ...rest,
+  });
+  manager.add(recorded(log, 'leader'));
+  manager.add(recorded(log, 'other', others));
+  let leads = false;
+  void manager.elected().then(() => {
+    leads = true;
+  });
+  return { ...start(manager, clock), log, leads: () => leads };
+}
+
+describe('a manager with an election', () => {
+  test('starts what the leader runs once it leads, everything else before (should run warmup runnables before…)', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const first = candidate(lease, clock, 'a');
+    await clock.run(0);
+    expect(first.log).toEqual(['other starts', 'leader starts']);
+    expect([first.leads(), first.manager.holdsLease()]).toEqual([true, true]);
+
+    const second = candidate(lease, clock, 'b');
+    const warm: string[] = [];
+    second.manager.add({ start: async () => undefined, warmup: async () => void warm.push('warm') });
+    await clock.run(60_000);
+    expect(second.log).toEqual(['other starts']);
+    expect(warm).toEqual(['warm']);
+    expect([second.leads(), second.manager.holdsLease()]).toEqual([false, false]);
+    expect(second.manager.report()).toMatchObject({
+      leader: { lease: 'default/shared', identity: 'b', holder: 'a', holdsLease: false, validMs: 12_600 }, // renewed at 60 s, seen at 57.6 s
+      runnables: expect.arrayContaining([
+        { name: 'leader', group: 'leader election', state: 'waiting for leadership' },
+        { name: 'other', group: 'others', state: 'running' },
+      ]),
+    });
+    first.stop();
+    second.stop();
+    await Promise.all([first.done, second.done]);
+  });
+
+  test('gives the lease away only after all runnables are done (should only cancel the leader election after…, release lease if…)', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { manager, stop, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
+    const slow = recorded([], 'slow', { endsBySignal: false });
+    manager.add(slow);
+    await clock.run(0);
+    stop();
+    await clock.run(20_000);
+    expect(lease.record?.holderIdentity).toBe('a');
+    expect(manager.holdsLease()).toBe(true);
+    slow.finish();
+    await clock.run(0);
+    await done;
+    expect(lease.record?.holderIdentity).toBe('');
+    expect(manager.holdsLease()).toBe(false);
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('keeps the lease where releasing was not asked for', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { stop, done } = candidate(lease, clock, 'a');
+    await clock.run(0);
+    stop();
+    await done;
+    expect(lease.record?.holderIdentity).toBe('a');
+  });
+
+  // controller-runtime releases the lease when the grace is over, whatever goes on: a second leader would then work beside the first.
+  test('leaves the lease to run out where work goes on after the grace', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { manager, stop, done } = candidate(
+      lease,
+      clock,
+      'a',
+      { releaseOnCancel: true },
+      { gracefulShutdownTimeout: 3000 },
+    );
+    manager.add(recorded([], 'slow', { endsBySignal: false }));
+    await clock.run(0);
+    stop();
+    await clock.run(3000);
+    await expect(done).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await clock.run(60_000);
+    expect(lease.record?.holderIdentity).toBe('a');
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('ends without grace, and with an error, where the lease is lost (should disable gracefulShutdown when stopping to lead)', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { manager, log, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
+    manager.add(recorded(log, 'slow', { endsBySignal: false }));
+    await clock.run(0);
+    lease.cut.add('a');
+    await clock.run(9999);
+    expect(log).not.toContain('leader is stopped');
+    await clock.run(1); // 15 s / 1.5 since the last renewal was sent
+    await expect(done).rejects.toMatchObject({
+      code: 'LEASE_LOST',
+      message: expect.stringContaining('default/shared'),
+    });
+    expect(log).toEqual(expect.arrayContaining(['leader is stopped', 'slow is stopped', 'other is stopped']));
+    expect(manager.holdsLease()).toBe(false);
+  });
+
+  test('gives a leader until the renew deadline where that is asked for', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { manager, log, done } = candidate(lease, clock, 'a', { stepDown: 'deadline' });
+    await clock.run(0);
+    lease.cut.add('a');
+    await clock.run(10_000);
+    expect([manager.holdsLease(), log.includes('leader is stopped')]).toEqual([false, false]);
+    await clock.run(2000); // the first renewal is due after a retry period
+    await expect(done).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  test('stops waiting for its runnables when the lease is lost while it ends', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { manager, log, stop, done } = candidate(lease, clock, 'a');
+    manager.add(recorded(log, 'slow', { endsBySignal: false }));
+    await clock.run(0);
+    stop();
+    lease.cut.add('a');
+    await clock.run(12_000);
+    await expect(done).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  test('never leads once its end has begun (should prevent leader election when shutting down a non-elected manager)', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const first = candidate(lease, clock, 'a', { releaseOnCancel: true });
+    await clock.run(0);
+    const second = candidate(lease, clock, 'b');
+    const slow = recorded([], 'slow', { ...others, endsBySignal: false });
+    second.manager.add(slow);
+    await clock.run(10_000);
+    second.stop();
+    first.stop();
+    await clock.run(0);
+    await first.done;
+    await clock.run(20_000);
+    expect(lease.record?.holderIdentity).toBe('');
+    slow.finish();
+    await clock.run(0);
+    await second.done;
+    expect(second.log).not.toContain('leader starts');
+    expect(second.leads()).toBe(false);
+  });
+
+  test('does not begin to lead where a runnable fails while the lease is being acquired', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const failure = new Error('other');
+    const { manager, log, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
+    manager.add({ ...others, start: () => Promise.reject(failure) });
+    await clock.run(0);
+    await expect(done).rejects.toBe(failure);
+    expect(log).not.toContain('leader starts');
+  });
+
+  test('hands over: the next one leads after the release, at its next try', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const first = candidate(lease, clock, 'a', { releaseOnCancel: true });
+    await clock.run(0);
+    const second = candidate(lease, clock, 'b');
+    await clock.run(5000);
+    first.stop();
+    await clock.run(0);
+    await first.done;
+    await clock.run(2000 * 2.2);
+    expect([second.leads(), second.manager.holdsLease(), first.manager.holdsLease()]).toEqual([true, true, false]);
+    second.stop();
+    await second.done;
+  });
+
+  test('has metrics, and a health check that fails when it believes to lead without having renewed for too long', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { manager, stop, done } = candidate(
+      lease,
+      clock,
+      'a',
+      { stepDown: 'deadline' },
+      { metrics: { bindAddress: '127.0.0.1:0' }, healthProbe: { bindAddress: '127.0.0.1:0' } },
+    );
+    await manager.elected();
+    const text = async (path: string): Promise<string> => {
+      const response = await fetch(`${manager.url('metrics')}${path}`, { headers: { connection: 'close' } });
+      return response.text();
+    };
+    expect(await text('/metrics')).toContain('leader_election_master_status{name="shared"} 1\n');
+    expect(await text('/healthz?verbose')).toBe('[+]leaderElection ok\n[+]ping ok\nhealthz check passed\n');
+    lease.cut.add('a');
+    clock.step(36_000); // the process stood still
+    expect(await text('/healthz/leaderElection')).toMatch(
+      /^internal server error: failed election to renew leadership/,
+    );
+    expect(manager.holdsLease()).toBe(false);
+    stop();
+    await done.catch(() => undefined);
+  });
+
+  test('asks the server for a Lease of its name, with its labels and an identity of its own (…LeaderElectionLabels is set)', async () => {
+    const server = await ApiServer.start();
+    onTestFinished(() => server.stop());
+    const stopper = new AbortController();
+    const manager = newManager({
+      transport: server.transport(),
+      leaderElection: { id: 'web', namespace: 'team-a', labels: { tier: 'web' }, releaseOnCancel: true },
+    });
+    const done = manager.start({ signal: stopper.signal });
+    await manager.elected();
+    const read = async () => {
+      const url = `${server.url}/apis/coordination.k8s.io/v1/namespaces/team-a/leases/web`;
+      return (await fetch(url, { headers: { connection: 'close' } })).json();
+    };
+    const lease = await read();
+    expect(lease).toMatchObject({ metadata: { labels: { tier: 'web' } }, spec: { leaseDurationSeconds: 15 } });
+    expect(lease.spec.holderIdentity).toMatch(/^.+_[0-9a-f-]{36}$/);
+    expect(manager.report().leader).toMatchObject({
+      lease: 'team-a/web',
+      holder: lease.spec.holderIdentity,
+      holdsLease: true,
+    });
+    stopper.abort();
+    await done;
+    expect((await read()).spec.holderIdentity).toBe('');
+  });
+});

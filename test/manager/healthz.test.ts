@@ -1,0 +1,109 @@
+/** Health checks as text. The counterparts of controller-runtime's pkg/healthz/healthz_test.go. */
+import { type Checker, HTTPServer, healthz } from 'capstan/manager';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { HealthHandler } from '../../bindings/manager/healthz.ts';
+import { targetOf } from '../../bindings/manager/router.ts';
+
+const fails: Checker = () => {
+  throw new Error('blech');
+};
+
+async function ask(path: string, checks: Record<string, Checker>) {
+  const handler = new HealthHandler();
+  for (const [name, check] of Object.entries(checks)) handler.set(name, check);
+  const server = new HTTPServer({
+    bindAddress: '127.0.0.1:0',
+    handler: (request, response) => handler.serve(targetOf(request).path, request, response),
+  });
+  const stopper = new AbortController();
+  const done = server.start({ signal: stopper.signal });
+  onTestFinished(async () => {
+    stopper.abort();
+    await done;
+  });
+  await server.listening();
+  const response = await fetch(`${server.url}${path}`, { headers: { connection: 'close' } });
+  return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
+}
+
+describe('the aggregated endpoint', () => {
+  test('is healthy if all checks succeed', async () => {
+    const type = 'text/plain; charset=utf-8';
+    expect(await ask('/', { ok1: healthz.ping, ok2: healthz.ping })).toEqual({ status: 200, text: 'ok', type });
+  });
+
+  test('is unhealthy if at least one check fails', async () => {
+    expect((await ask('/', { ok1: healthz.ping, bad1: fails })).status).toBe(500);
+    expect((await ask('/', { late: () => Promise.reject(new Error('blech')) })).status).toBe(500);
+  });
+
+  test('ignores excluded checks when it determines health', async () => {
+    expect((await ask('/?exclude=bad1', { ok1: healthz.ping, bad1: fails })).status).toBe(200);
+    expect((await ask('/?exclude=bad1&exclude=bad2', { bad1: fails, bad2: fails })).status).toBe(200);
+  });
+
+  test('is fine if asked to exclude a check that does not exist, and says so', async () => {
+    expect(await ask('/?verbose&exclude=ok2', { ok1: healthz.ping })).toMatchObject({
+      status: 200,
+      text: '[+]ok1 ok\nwarn: some health checks cannot be excluded: no matches for "ok2"\nhealthz check passed\n',
+    });
+  });
+
+  test('tells of each check where that is asked for', async () => {
+    expect((await ask('/?verbose=true', { ok2: healthz.ping, ok1: healthz.ping })).text).toBe(
+      '[+]ok1 ok\n[+]ok2 ok\nhealthz check passed\n',
+    );
+    expect((await ask('/?verbose&exclude=bad', { ok: healthz.ping, bad: fails })).text).toBe(
+      '[+]bad excluded: ok\n[+]ok ok\nhealthz check passed\n',
+    );
+  });
+
+  test('tells of each check where one fails, without the reason', async () => {
+    expect((await ask('/?verbose=false', { ok1: healthz.ping, bad1: fails })).text).toBe(
+      '[-]bad1 failed: reason withheld\n[+]ok1 ok\nhealthz check failed\n',
+    );
+    expect((await ask('/', { bad1: fails })).text).not.toContain('blech');
+  });
+
+  test('has a ping if no others are present', async () => {
+    expect((await ask('/?verbose', {})).text).toBe('[+]ping ok\nhealthz check passed\n');
+  });
+});
+
+describe('the per-check endpoints', () => {
+  test('are ok if the requested check is healthy', async () => {
+    expect(await ask('/okcheck', { okcheck: healthz.ping })).toMatchObject({ status: 200, text: 'ok' });
+  });
+
+  test('are an error if the requested check is unhealthy, with the reason', async () => {
+    expect(await ask('/failcheck', { failcheck: fails })).toMatchObject({
+      status: 500,
+      text: 'internal server error: blech\n',
+    });
+  });
+
+  test('do not take other checks into account', async () => {
+    expect((await ask('/okcheck', { failcheck: fails, okcheck: healthz.ping })).status).toBe(200);
+    expect((await ask('/failcheck', { failcheck: fails, okcheck: healthz.ping })).status).toBe(500);
+  });
+
+  test('are not found where there is no such check', async () => {
+    expect((await ask('/doesnotexist', { check: healthz.ping })).status).toBe(404);
+    expect((await ask('/__proto__', { check: healthz.ping })).status).toBe(404);
+  });
+
+  test('have a ping if no others are present', async () => {
+    expect((await ask('/ping', {})).text).toBe('ok');
+    expect((await ask('/ping', { check: healthz.ping })).status).toBe(404);
+  });
+});
+
+describe('healthz.unless', () => {
+  test('passes as long as there is no problem', async () => {
+    let problem: string | undefined = 'no database';
+    const check = healthz.unless(() => problem);
+    expect((await ask('/db', { db: check })).text).toBe('internal server error: no database\n');
+    problem = undefined;
+    expect((await ask('/db', { db: check })).text).toBe('ok');
+  });
+});

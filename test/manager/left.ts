@@ -1,0 +1,16 @@
+/** What a process holds besides memory: sockets, servers and timers. */
+
+/** By kind, once what closes has closed. */
+export async function resources(): Promise<Record<string, number>> {
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  const counts: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Pipe|TLS/.test(each)))
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+/** The kinds of which there is more than before; the test runner's own timers come and go. */
+export async function grownSince(before: Record<string, number>): Promise<string[]> {
+  const now = await resources();
+  return Object.keys(now).filter((kind) => (now[kind] ?? 0) > (before[kind] ?? 0));
+}

@@ -1,0 +1,433 @@
+/** The life of a manager. The counterparts of controller-runtime's pkg/manager/manager_test.go that need no server are in here. */
+import { defineResource } from 'capstan/cache';
+import type { Client, ClientOptions } from 'capstan/client';
+import { newManager } from 'capstan/manager';
+import { ApiServer } from 'capstan/testing';
+import { CapstanError, FakeClock } from 'capstan/workqueue';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { hearReports } from '../workqueue/reported.ts';
+import { managerOf, noServer, others, recorded, start } from './managers.ts';
+
+const reported = hearReports();
+
+const ConfigMap = defineResource<{ metadata: { name: string; namespace?: string } }>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+
+describe('newManager', () => {
+  test.each([
+    ['nothing', undefined, '"options" expected an object'],
+    ['no transport', {}, '"options.transport.request" expected a function'],
+    ['a logger that is none', { transport: noServer, logger: { info: () => undefined } }, '"options.logger.debug"'],
+    ['a tracer that is none', { transport: noServer, tracer: {} }, '"options.tracer.startActiveSpan"'],
+    [
+      'a grace that is no number',
+      { transport: noServer, gracefulShutdownTimeout: '30s' },
+      '"options.gracefulShutdownTimeout"',
+    ],
+    [
+      'a port alone',
+      { transport: noServer, metrics: { bindAddress: '8080' } },
+      '"options.metrics.bindAddress" expected an address',
+    ],
+    ['profiles for everyone', { transport: noServer, profiling: { bindAddress: ':6060' } }, 'allowRemote: true'],
+    ['a page for everyone', { transport: noServer, debugPage: { bindAddress: '0.0.0.0:80' } }, 'allowRemote: true'],
+    [
+      'an election without a name',
+      { transport: noServer, leaderElection: { namespace: 'a' } },
+      '"options.leaderElection.id"',
+    ],
+    [
+      'an election without a namespace outside of a cluster (…namespace not set and not running in cluster)',
+      { transport: noServer, leaderElection: { id: 'a' } },
+      '"options.leaderElection.namespace" is needed',
+    ],
+    [
+      'times that cannot work (should return an error if leader election param incorrect)',
+      { transport: noServer, leaderElection: { id: 'a', namespace: 'b', renewDeadline: 20_000 } },
+      'must be greater than renewDeadline',
+    ],
+  ])('refuses %s', (_, options, message) => {
+    expect(() => newManager(options as never)).toThrow(message);
+    expect(() => newManager(options as never)).toThrow(CapstanError);
+  });
+
+  test('leads from the start where there is no election', async () => {
+    const { manager, clock } = managerOf();
+    expect(manager.holdsLease()).toBe(true);
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    await done;
+  });
+});
+
+describe('the client of a manager', () => {
+  test('reads from its cache, writes to the server, and reads its own writes', async () => {
+    const server = await ApiServer.start();
+    onTestFinished(() => server.stop());
+    const manager = newManager({ transport: server.transport() });
+    const stopper = new AbortController();
+    const done = manager.start({ signal: stopper.signal });
+    await manager.elected();
+    const written = await manager.client.create(ConfigMap, { metadata: { name: 'a', namespace: 'default' } });
+    const key = { namespace: 'default', name: 'a' };
+    const read = await manager.client.get(ConfigMap, key);
+    expect(read.metadata).toMatchObject({ name: 'a', resourceVersion: Object(written.metadata).resourceVersion });
+    expect(manager.cache.lister(ConfigMap).get('default/a')).toBe(read);
+    stopper.abort();
+    await done;
+  });
+
+  test('may be made in another way (should create a client defined in by the new client function)', () => {
+    const client = {} as Client;
+    const asked: ClientOptions[] = [];
+    const { manager, clock } = managerOf({
+      client: { fieldOwner: 'tests' },
+      newClient: (options) => {
+        asked.push(options);
+        return client;
+      },
+    });
+    expect(manager.client).toBe(client);
+    expect(asked).toMatchObject([{ cache: manager.cache, transport: manager.transport, clock, fieldOwner: 'tests' }]);
+  });
+});
+
+describe('the start of a manager', () => {
+  test('goes through the groups in order, each when the one before is ready (should start the cache before anything else)', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf();
+    const gate = (name: string) => {
+      const opened = Promise.withResolvers<void>();
+      const ready = async (): Promise<void> => {
+        await opened.promise;
+        log.push(`${name} is ready`);
+      };
+      return { ready, open: () => opened.resolve() };
+    };
+    const cache = gate('cache');
+    const webhook = gate('webhook');
+    manager.add(recorded(log, 'leader', { warmup: async () => void log.push('leader warms up') }));
+    manager.add(recorded(log, 'other', others));
+    manager.add(recorded(log, 'cache', { group: 'caches', ready: cache.ready }));
+    manager.add(recorded(log, 'webhook', { group: 'webhooks', ready: webhook.ready }));
+    manager.add(recorded(log, 'server', { group: 'HTTP servers' }));
+    const { stop, done } = start(manager, clock);
+    await clock.settle();
+    expect(log).toEqual(['server starts', 'webhook starts']);
+    webhook.open();
+    await clock.settle();
+    expect(log.slice(2)).toEqual(['webhook is ready', 'cache starts']);
+    cache.open();
+    await manager.elected();
+    expect(log.slice(4)).toEqual(['cache is ready', 'other starts', 'leader warms up', 'leader starts']);
+    stop();
+    await done;
+  });
+
+  test('happens once (should fail if attempted to start a second time)', async () => {
+    const { manager, clock } = managerOf();
+    const { stop, done } = start(manager, clock);
+    await expect(manager.start()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
+    stop();
+    await done;
+    await expect(manager.start()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
+  });
+
+  test('starts nothing where the signal has fired before', async () => {
+    const log: string[] = [];
+    const { manager } = managerOf();
+    manager.add(recorded(log, 'a'));
+    await manager.start({ signal: AbortSignal.abort() });
+    expect(log).toEqual([]);
+    expect(() => manager.add(recorded(log, 'b'))).toThrow('being stopped');
+  });
+
+  test('starts at once what is added later (should immediately start the Component if the Manager has already Started)', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf();
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    manager.add(recorded(log, 'late'));
+    manager.add(recorded(log, 'late other', others));
+    manager.add(recorded(log, 'late cache', { group: 'caches' }));
+    expect(log).toEqual(['late starts', 'late other starts', 'late cache starts']);
+    stop();
+    await done;
+  });
+
+  test('fills the caches that were asked for, and later ones when they are asked for (should start caches added after…)', async () => {
+    const server = await ApiServer.start();
+    onTestFinished(() => server.stop());
+    await server.transport().request({
+      method: 'POST',
+      path: '/api/v1/namespaces/default/configmaps',
+      body: JSON.stringify({ metadata: { name: 'a' } }),
+    });
+    const manager = newManager({ transport: server.transport() });
+    const before = manager.cache.informerFor(ConfigMap);
+    const stopper = new AbortController();
+    const done = manager.start({ signal: stopper.signal });
+    await manager.elected();
+    expect(before.hasSynced()).toBe(true);
+    const later = manager.cache.informerFor(ConfigMap, { namespace: 'default' });
+    await later.hasSyncedChecker().done;
+    expect(later.getIndexer().listKeys()).toEqual(['default/a']);
+    stopper.abort();
+    await done;
+    expect([before.isStopped(), later.isStopped()]).toEqual([true, true]);
+  });
+
+  test('says for which caches it waits', async () => {
+    const said: unknown[] = [];
+    const nothing = (): void => undefined;
+    const logger = {
+      debug: nothing,
+      info: nothing,
+      error: nothing,
+      warn: (...line: unknown[]) => void said.push(line),
+    };
+    const { manager, clock } = managerOf({ logger });
+    manager.cache.informerFor(ConfigMap);
+    const { stop, done } = start(manager, clock);
+    await clock.run(20_000);
+    expect(said).toEqual([1, 2].map(() => ['waiting for caches to sync', { missing: ['configmaps/v1'] }]));
+    stop();
+    await done;
+  });
+
+  test('restricts the informers of a resource as its options say', async () => {
+    const { manager } = managerOf({ cache: { selections: new Map([[ConfigMap, { labelSelector: 'app=web' }]]) } });
+    manager.cache.informerFor(ConfigMap);
+    manager.cache.informerFor(ConfigMap, { labelSelector: '' });
+    expect([...manager.cache.informers().keys()]).toEqual(['configmaps/v1 with labels app=web', 'configmaps/v1']);
+  });
+});
+
+describe('the end of a manager', () => {
+  test('goes through the groups in order: others, leader’s, caches, webhooks, HTTP servers', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf();
+    for (const name of ['HTTP servers', 'webhooks', 'caches']) manager.add(recorded(log, name, { group: name }));
+    manager.add(recorded(log, 'leader'));
+    manager.add(recorded(log, 'other', others));
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    log.length = 0;
+    stop();
+    await done;
+    expect(log).toEqual(
+      ['other', 'leader', 'caches', 'webhooks', 'HTTP servers'].flatMap((name) => [
+        `${name} is stopped`,
+        `${name} ends`,
+      ]),
+    );
+  });
+
+  test('waits for a runnable before it stops the next group (should wait for runnables to stop)', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf();
+    const slow = recorded(log, 'slow', { endsBySignal: false });
+    manager.add(slow);
+    manager.add(recorded(log, 'cache', { group: 'caches' }));
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    log.length = 0;
+    stop();
+    await clock.run(29_000);
+    expect(log).toEqual(['slow is stopped']);
+    slow.finish();
+    await done;
+    expect(log).toEqual(['slow is stopped', 'slow ends', 'cache is stopped', 'cache ends']);
+  });
+
+  test('is an error where the grace was not enough, which names who has not ended (should return only stop errors…)', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf({ gracefulShutdownTimeout: 5000 });
+    manager.add(recorded(log, 'slow', { endsBySignal: false }));
+    manager.add(recorded(log, 'quick'));
+    manager.add(recorded(log, 'cache', { group: 'caches' }));
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    await clock.run(5000);
+    await expect(done).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: 'not ended within the grace period of 5000 ms: slow (leader election)',
+    });
+    expect(log).toContain('cache is stopped');
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('waits for nobody where the grace is 0 (should not wait for runnables if gracefulShutdownTimeout is 0)', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf({ gracefulShutdownTimeout: 0 });
+    const slow = recorded(log, 'slow', { endsBySignal: false });
+    manager.add(slow);
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    await done;
+    expect(log).toEqual(['slow starts', 'slow is stopped']);
+  });
+
+  test('waits for ever where the grace is below 0 (should wait forever for runnables if gracefulShutdownTimeout is <0)', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf({ gracefulShutdownTimeout: -1 });
+    const slow = recorded(log, 'slow', { endsBySignal: false });
+    manager.add(slow);
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    let ended = false;
+    void done.then(() => {
+      ended = true;
+    });
+    await clock.run(1e9);
+    expect(ended).toBe(false);
+    slow.finish();
+    await done;
+  });
+
+  test('begins with the first error of a runnable, and waits for the others (should return only runnables error…)', async () => {
+    const log: string[] = [];
+    const failure = new Error('not feeling like that');
+    const { manager, clock } = managerOf();
+    manager.add({ start: () => Promise.reject(failure) });
+    manager.add(recorded(log, 'other'));
+    await expect(start(manager, clock).done).rejects.toBe(failure);
+    expect(log).toEqual(['other starts', 'other is stopped', 'other ends']);
+  });
+
+  test('gives both errors where a runnable and the end fail (should return both runnables and stop errors…)', async () => {
+    const failure = new Error('not feeling like that');
+    const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1 });
+    manager.add({ start: () => Promise.reject(failure) });
+    manager.add(recorded([], 'slow', { endsBySignal: false }));
+    const { done } = start(manager, clock);
+    await clock.run(1);
+    const error: AggregateError = await done.then(
+      () => undefined,
+      (reason) => reason,
+    );
+    expect(error).toBeInstanceOf(AggregateError);
+    expect(error.errors).toEqual([failure, expect.objectContaining({ code: 'TIMEOUT' })]);
+    expect(error.message).toContain('not feeling like that; not ended within');
+  });
+
+  test('refuses what is added to it (should refuse to add runnable if stop procedure is already engaged)', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf();
+    const slow = recorded(log, 'slow', { endsBySignal: false });
+    manager.add(slow);
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    expect(() => manager.add(recorded(log, 'late'))).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    slow.finish();
+    await done;
+    expect(() => manager.add(recorded(log, 'late'))).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    expect(log).not.toContain('late starts');
+  });
+
+  test('is no error for a runnable that ends by its signal’s reason (should not return runnables context.Canceled errors)', async () => {
+    const { manager, clock } = managerOf();
+    const rejects = (reason: (signal: AbortSignal) => unknown) =>
+      manager.add({
+        start: ({ signal }) =>
+          new Promise((_, reject) => signal.addEventListener('abort', () => reject(reason(signal)))),
+      });
+    rejects((signal) => signal.reason);
+    rejects(() => new DOMException('aborted', 'AbortError'));
+    rejects((signal) => new Error('wrapped', { cause: signal.reason }));
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    await done;
+    expect(reported).toEqual([]);
+  });
+
+  test('reports what a runnable rejects with once the end has begun', async () => {
+    const failure = new Error('while ending');
+    const { manager, clock } = managerOf();
+    manager.add({
+      start: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(failure))),
+    });
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    await done;
+    expect(reported).toEqual([failure]);
+  });
+
+  test('in the middle of a start starts nothing more', async () => {
+    const log: string[] = [];
+    const { manager, clock } = managerOf();
+    manager.add(recorded(log, 'cache', { group: 'caches', ready: () => new Promise(() => undefined) }));
+    manager.add(recorded(log, 'other', others));
+    manager.add(recorded(log, 'leader'));
+    const { stop, done } = start(manager, clock);
+    await clock.settle();
+    stop();
+    await done;
+    expect(log).toEqual(['cache starts', 'cache is stopped', 'cache ends']);
+  });
+
+  test('comes at a cache that fails (should return an error if it can’t start the cache)', async () => {
+    const log: string[] = [];
+    const failure = new Error('no cache');
+    const { manager, clock } = managerOf();
+    manager.add({ group: 'caches', start: () => Promise.reject(failure), ready: () => new Promise(() => undefined) });
+    manager.add(recorded(log, 'leader'));
+    await expect(start(manager, clock).done).rejects.toBe(failure);
+    expect(log).toEqual([]);
+  });
+});
+
+describe('the report of a manager', () => {
+  test('has what runs, by group, and what controllers say', async () => {
+    const clock = new FakeClock(1000);
+    const manager = newManager({ transport: noServer, clock });
+    const asked: unknown[] = [];
+    const report = (options: unknown): never => {
+      asked.push(options);
+      return { name: 'websites' } as never;
+    };
+    manager.add(recorded([], 'websites', { report }));
+    manager.cache.informerFor(ConfigMap);
+    expect(manager.report().startedAgoMs).toBeUndefined();
+    const { stop, done } = start(manager, clock);
+    await clock.run(500);
+    const { version, startedAgoMs, now, stopping, controllers, informers, runnables, leader } = manager.report({
+      filter: 'a',
+    });
+    expect({ startedAgoMs, now, stopping, leader }).toEqual({ startedAgoMs: 500, now: 1500, stopping: false });
+    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    expect([controllers, asked.at(-1)]).toEqual([[{ name: 'websites' }], { filter: 'a' }]);
+    expect(informers).toMatchObject([{ key: 'configmaps/v1', resource: 'configmaps/v1', hasSynced: false }]);
+    expect(runnables).toEqual([
+      { name: 'informers', group: 'caches', state: 'running' },
+      { name: 'websites', group: 'leader election', state: 'waiting for leadership' },
+    ]);
+    stop();
+    await done;
+    expect(manager.report().stopping).toBe(true);
+  });
+
+  test('has the error of what has failed', async () => {
+    const { manager, clock } = managerOf();
+    manager.add({ name: 'broken', start: () => Promise.reject(new CapstanError('TERMINAL', 'no way')) });
+    await expect(start(manager, clock).done).rejects.toThrow('no way');
+    expect(manager.report().runnables.at(-1)).toEqual({
+      name: 'broken',
+      group: 'leader election',
+      state: 'failed',
+      error: { name: 'CapstanError TERMINAL', message: 'no way', agoMs: 0 },
+    });
+  });
+});

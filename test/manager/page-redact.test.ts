@@ -1,0 +1,107 @@
+/** What errors are shown without: values that look like secrets, wherever they stand. Every secret in here was made up for these tests. */
+import { describe, expect, it } from 'vitest';
+import { redact } from '../../bindings/manager/page/redact.ts';
+
+const JWT = 'eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJl-_0';
+
+describe('an error is shown without', () => {
+  it.each([
+    ['a bearer token', `401 for Authorization: Bearer ${JWT} from 10.0.0.1`, JWT],
+    ['a short bearer token', 'sent "bearer abcdef123" twice', 'abcdef123'],
+    ['basic credentials', 'proxy wanted Basic YWRtaW46aHVudGVyMg==', 'YWRtaW46'],
+    ['a JSON Web Token by itself', `cannot verify ${JWT}: expired`, 'eyJ'],
+    ['a JSON Web Token that was cut', 'cannot verify eyJhbGciOiJSUzI1NiIs', 'eyJ'],
+    ['a password in an address', 'connect postgres://admin:hunter2@db:5432/app failed', 'hunter2'],
+    ['a value named password', 'login failed: password=hunter2, host=db', 'hunter2'],
+    ['a value in JSON', 'bad body {"user":"a","password":"hunter \\"2\\" x","n":1}', 'hunter'],
+    ['a value in quotes that do not end', `{"client_secret":"correct horse`, 'correct'],
+    ['a variable', 'DB_PASSWORD: hunter2; retrying', 'hunter2'],
+    ['a key of an interface', 'apiKey=Zq81 refused, api-key: Zq81', 'Zq81'],
+    ['credentials of a scheme that nobody knows', 'sent Authorization: Token abc42 and got 401', 'abc42'],
+    ['the second of two cookies', 'Cookie: a=1; session=zzz9', 'zzz9'],
+    ['a header in JSON', `{"headers":{"authorization":"Custom q1 w2"},"n":1}`, 'q1 w2'],
+    ['a password in quotes after its word', 'cannot log in with password "correct horse"', 'correct'],
+    ['a token by its prefix', 'refused xoxb-123456-abcdef for the bot', '123456'],
+    ['a key in capitals', 'refused AKIAIOSFODNN7EXAMPLE now', 'IOSFODNN'],
+    ['a long hexadecimal number', 'the key 3f9a1c77b2d04e5f8a6b3c2d1e0f9a8b does not fit', '3f9a'],
+    ['base64 with slashes in it', 'got q9Xz/81Kd0sPw+Lm3Rt7uYv2/Qa instead', '81Kd'],
+    ['a cookie', 'Set-Cookie: sid=aaa1', 'sid=aaa1'],
+    [
+      'a private key',
+      'key -----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAA\n-----END RSA PRIVATE KEY----- is bad',
+      'MIIEow',
+    ],
+    ['a private key that was cut', 'key -----BEGIN EC PRIVATE KEY-----\nMHcCAQ', 'MHcCAQ'],
+    ['padded base64', 'illegal data cGFzc3dvcmQ= at 4', 'cGFzc3'],
+    ['a long random word', 'got AKIAIOSFODNN7exampleKEY0 instead', 'AKIA'],
+    ['data of a Secret', 'Secret "db" is invalid: data[pass]: Invalid value: "hunter2": must be base64', 'hunter2'],
+    ['data of a Secret in a map', `secrets "db": data: Invalid value: {'pass': 'hunter2'}`, 'hunter2'],
+    ['data of a Secret without quotes', 'Secret "db" is invalid: data.pass: Invalid value: hunter2', 'hunter2'],
+  ])('%s', (_, text, secret) => {
+    const shown = redact(text);
+    expect(shown).not.toContain(secret);
+    expect(shown).toContain('‹redacted›');
+  });
+
+  it('quoted values, where it is known to be about Secrets', () => {
+    expect(redact('the value "hunter2" is too short', true)).toBe('the value ‹redacted› is too short');
+    expect(redact('the value "hunter2" is too short')).toContain('hunter2');
+  });
+});
+
+describe('an error is shown with', () => {
+  it.each([
+    'update websites.demo.capstan.dev "shop": 409 Conflict: the object has been modified; please apply your changes to the latest version',
+    'secrets "db-credentials" not found',
+    'GET https://10.96.0.1:443/apis/apps/v1/namespaces/demo/deployments/shop: 404 NotFound: not found',
+    'image registry.example/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 is missing',
+    'cannot mount secret "db-credentials" of the skaffold-config-map',
+    'PATCH /api/v1/namespaces/demo/configMaps/shop-7c9f8d6b54-x2x1p: 404 NotFound: not found',
+    'ENOENT: no such file or directory, open /usr/local/lib/node_modules/capstan/dist/index.js',
+    'uid 0b0f7a0e-6f8e-4a1c-9f52-0c1d2e3f4a5b does not match',
+    'Website.demo "shop" is invalid: spec.replicas: Invalid value: -1: should be greater than or equal to 0',
+    'the controllerRevisionHashLabelSelectorTerm of demo/shop expected one',
+    'the token bucket is empty',
+    "TypeError: can't read properties of undefined (reading 'spec')",
+  ])('what helps: %s', (text) => expect(redact(text)).toBe(text));
+
+  it('at most two thousand characters, and how many there were', () => {
+    const shown = redact('no luck. '.repeat(1000));
+    expect(shown).toMatch(/^no luck\. [\s\S]*… \(9000 characters\)$/);
+    expect(shown.length).toBeLessThan(2040);
+    expect(redact('x '.repeat(30_000))).toContain('(60000 characters)');
+  });
+
+  it('no half of a secret, where a long text is cut in the middle of one', () => {
+    // What is read ends after 16 384 characters; all before is one long run that shrinks to a few, so that the cut comes into view.
+    const lead = `${'aB1'.repeat(5400)} `;
+    const shown = redact(`${lead}${'x'.repeat(16_384 - lead.length - 12)} token hunter2hunter2`);
+    expect(shown).not.toContain('hunter');
+  });
+
+  it('no half of a character at the cut', () => {
+    expect(redact(`${'a '.repeat(999)}a😀😀`)).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
+  });
+});
+
+// Patterns that try everything twice would hang the process that they are to watch: hostile texts must cost no more than long ones.
+it.each([
+  '"',
+  "'",
+  '`',
+  '-----BEGIN A-----',
+  'password=',
+  'password="\\',
+  'eyJaaaaaa.',
+  'a://',
+  'a:b@',
+  'AAAA',
+  '=',
+  'secret "',
+])('a text of nothing but %s is read in a moment', (part) => {
+  const text = part.repeat(Math.ceil(40_000 / part.length));
+  const before = process.cpuUsage();
+  redact(text, true);
+  const { user } = process.cpuUsage(before);
+  expect(user / 1000).toBeLessThan(400);
+});

@@ -1,0 +1,128 @@
+/** Profiles over HTTP: what they are, and who gets them. controller-runtime: manager_test.go, "should serve pprof endpoints". */
+import { request } from 'node:http';
+import type { ManagerOptions } from 'capstan/manager';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { managerOf, start } from './managers.ts';
+
+async function profiled(options: Partial<ManagerOptions> = {}) {
+  const { manager, clock } = managerOf({ profiling: { bindAddress: '127.0.0.1:0' }, ...options });
+  const { stop, done } = start(manager, clock);
+  onTestFinished(async () => {
+    stop();
+    await done.catch(() => undefined);
+  });
+  await manager.serving();
+  const url = `${manager.url('profiling')}/debug/pprof`;
+  const get = (path: string, init?: RequestInit) =>
+    fetch(`${url}${path}`, { headers: { connection: 'close' }, ...init });
+  /** Lets the seconds of a profile pass as soon as it waits for them. */
+  const elapse = async (seconds: number): Promise<void> => {
+    while (clock.timers() === 0) await new Promise(setImmediate);
+    clock.step(seconds * 1000);
+  };
+  return { manager, clock, url, get, elapse, stop, done };
+}
+
+describe('profiles', () => {
+  test('are a CPU profile of the seconds that were asked for', async () => {
+    const { get, elapse } = await profiled();
+    const answer = get('/profile?seconds=5');
+    await elapse(5);
+    const response = await answer;
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="capstan.cpuprofile"');
+    const profile = await response.json();
+    expect(profile.nodes[0].callFrame.functionName).toBe('(root)');
+    expect(profile.endTime).toBeGreaterThan(profile.startTime);
+  });
+
+  test('are what was allocated in the seconds that were asked for', async () => {
+    const { get, elapse } = await profiled();
+    const answer = get('/heap?seconds=1');
+    await elapse(1);
+    expect((await (await answer).json()).head.callFrame.functionName).toBe('(root)');
+  });
+
+  test('are all that is in memory', async () => {
+    const { get } = await profiled();
+    const response = await get('/heap');
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="capstan.heapsnapshot"');
+    let start = '';
+    let bytes = 0;
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      if (start === '') start = new TextDecoder().decode(chunk);
+      bytes += chunk.length;
+    }
+    expect(start).toMatch(/^\{"snapshot":\{"meta":/);
+    expect(bytes).toBeGreaterThan(1e6);
+  });
+
+  test('are listed', async () => {
+    const { get } = await profiled();
+    expect(await (await get('/')).text()).toContain('profile?seconds=30');
+    expect((await get('/cmdline')).status).toBe(404);
+  });
+
+  test.each(['0', '-1', 'a', '601', ''])('are refused for %s seconds', async (seconds) => {
+    const { get } = await profiled();
+    const response = await get(`/profile?seconds=${seconds}`);
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      '"seconds" expected a number above 0 and at most 600\n',
+    ]);
+  });
+
+  test('are taken one at a time, and again when one is done', async () => {
+    const { get, elapse, clock } = await profiled();
+    const first = get('/profile');
+    while (clock.timers() === 0) await new Promise(setImmediate);
+    expect((await get('/heap')).status).toBe(409);
+    await elapse(30);
+    expect((await first).status).toBe(200);
+    const second = get('/profile?seconds=1');
+    await elapse(1);
+    expect((await second).status).toBe(200);
+  });
+
+  test('end when their reader leaves', async () => {
+    const { get, clock } = await profiled();
+    const leave = new AbortController();
+    const answer = get('/profile', { signal: leave.signal }).catch((error: Error) => error.name);
+    while (clock.timers() === 0) await new Promise(setImmediate);
+    leave.abort();
+    expect(await answer).toBe('AbortError');
+    while (clock.timers() > 0) await new Promise(setImmediate);
+    const response = get('/heap?seconds=1');
+    while (clock.timers() === 0) await new Promise(setImmediate);
+    clock.step(1000);
+    expect((await response).status).toBe(200);
+  });
+
+  test('do not hold up the end of a manager for longer than its grace (should stop serving pprof when stop is called)', async () => {
+    const { get, clock, stop, done } = await profiled({ gracefulShutdownTimeout: 1000 });
+    const answer = get('/profile?seconds=600').catch(() => 'cut');
+    while (clock.timers() === 0) await new Promise(setImmediate);
+    stop();
+    await clock.run(1000);
+    await expect(done).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expect(await answer).toBe('cut');
+    while (clock.timers() > 0) await new Promise(setImmediate);
+    await expect(get('/')).rejects.toThrow();
+  });
+
+  test('are not for who came by the name of another host, unless that is allowed', async () => {
+    const statusFor = (url: string, host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        request(`${url}/`, { headers: { host, connection: 'close' } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .once('error', reject)
+          .end();
+      });
+    const local = await profiled();
+    expect(await statusFor(local.url, 'rebound.example')).toBe(403);
+    expect(await statusFor(local.url, 'localhost:1')).toBe(200);
+    const remote = await profiled({ profiling: { bindAddress: ':0', allowRemote: true } });
+    expect(await statusFor(remote.url, 'operator.example')).toBe(200);
+  });
+});

@@ -1,0 +1,402 @@
+/** What a manager serves, over real HTTP. The counterparts of controller-runtime's tests of its servers (manager_test.go) are in here. */
+import { once } from 'node:events';
+import { Agent, get as httpGet, type IncomingMessage } from 'node:http';
+import { get as httpsGet } from 'node:https';
+import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { HTTPServer, type ManagerOptions } from 'capstan/manager';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { authority, certificate } from '../client-node/servers.ts';
+import { parseText } from '../workqueue/prometheus-text.ts';
+import { hearReports } from '../workqueue/reported.ts';
+import { managerOf, start } from './managers.ts';
+
+const reported = hearReports();
+const LOCAL = '127.0.0.1:0';
+
+async function serving(options: Partial<ManagerOptions>) {
+  const { manager, clock } = managerOf(options);
+  const started = start(manager, clock);
+  onTestFinished(async () => {
+    started.stop();
+    await started.done;
+  });
+  await manager.serving();
+  return started;
+}
+
+async function get(url: string | undefined, init?: RequestInit) {
+  const response = await fetch(url as string, { ...init, headers: { connection: 'close', ...init?.headers } });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+describe('health probes', () => {
+  test('are served at their endpoints, with each check at a path of its own (should serve readiness endpoint, liveness endpoint)', async () => {
+    const { manager } = await serving({ healthProbe: { bindAddress: LOCAL } });
+    let broken = true;
+    manager.addReadyzCheck('check', () => {
+      if (broken) throw new Error('broken');
+    });
+    manager.addHealthzCheck('check', async () => {
+      if (broken) throw new Error('broken');
+    });
+    await manager.elected();
+    const url = manager.url('healthProbe');
+    for (const endpoint of ['readyz', 'healthz']) {
+      broken = true;
+      expect(await get(`${url}/${endpoint}`)).toMatchObject({ status: 500, text: expect.stringContaining('[-]check') });
+      expect((await get(`${url}/${endpoint}/check`)).text).toBe('internal server error: broken\n');
+      broken = false;
+      expect(await get(`${url}/${endpoint}`)).toMatchObject({ status: 200, text: 'ok' });
+      expect(await get(`${url}/${endpoint}/`)).toMatchObject({ status: 200, text: 'ok' });
+      expect(await get(`${url}/${endpoint}/check`)).toMatchObject({ status: 200, text: 'ok' });
+      expect(await get(`${url}/${endpoint}/check/`)).toMatchObject({ status: 200, text: 'ok' });
+      expect(await get(`${url}/${endpoint}/ping`)).toMatchObject({ status: 200, text: 'ok' });
+      expect((await get(`${url}/${endpoint}/unknown`)).status).toBe(404);
+    }
+    expect((await get(`${url}/`)).status).toBe(404);
+    expect((await get(`${url}/healthzcheck`)).status).toBe(404);
+  });
+
+  test('may have other names', async () => {
+    const { manager } = await serving({
+      healthProbe: { bindAddress: LOCAL, livenessEndpointName: '/livez', readinessEndpointName: '/ready' },
+    });
+    const url = manager.url('healthProbe');
+    expect((await get(`${url}/livez?verbose`)).text).toBe('[+]ping ok\nhealthz check passed\n');
+    expect((await get(`${url}/healthz`)).status).toBe(404);
+  });
+
+  test('say that informers have not synced until they have', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { manager } = managerOf({ healthProbe: { bindAddress: LOCAL } });
+    manager.add({
+      group: 'webhooks',
+      start: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+      ready: () => gate.promise,
+    });
+    const started = start(manager, managerOf().clock);
+    await manager.serving();
+    const url = `${manager.url('healthProbe')}/readyz`;
+    expect((await get(url)).text).toBe('[-]informer-sync failed: reason withheld\n[+]ping ok\nhealthz check failed\n');
+    expect((await get(`${url}/informer-sync`)).text).toContain(
+      'not all informers that the start waits for have synced',
+    );
+    gate.resolve();
+    await manager.elected();
+    expect((await get(url)).text).toBe('ok');
+    started.stop();
+    await started.done;
+  });
+
+  test('are gone when the manager has ended (should stop serving health probes when stop is called)', async () => {
+    const { manager, stop, done } = await serving({ healthProbe: { bindAddress: LOCAL } });
+    const url = `${manager.url('healthProbe')}/healthz`;
+    expect((await get(url)).status).toBe(200);
+    stop();
+    await done;
+    await expect(get(url)).rejects.toThrow();
+  });
+});
+
+describe('metrics', () => {
+  test('are one text that scrapers take, with those of all collectors (should serve metrics endpoint, …in its registry)', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
+    const mine = (shard: number) =>
+      `# HELP shards_total Shards.\n# TYPE shards_total counter\nshards_total{shard="${shard}"} ${shard}\n`;
+    manager.addCollector({ text: () => mine(1) });
+    manager.addCollector({ text: () => mine(2) });
+    const twice = { text: () => '# HELP a_total A.\n# TYPE a_total counter\na_total 1\n' };
+    manager.addCollector(twice);
+    manager.addCollector(twice);
+    const { status, text, headers } = await get(`${manager.url('metrics')}/metrics`);
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    const families = parseText(text);
+    expect(families.get('shards_total')?.samples.map(({ value }) => value)).toEqual([1, 2]);
+    expect(families.get('a_total')?.samples).toHaveLength(1);
+    expect(families.get('process_resident_memory_bytes')?.samples[0]?.value).toBeGreaterThan(1e6);
+  });
+
+  test('are all that is served there (should not serve anything other than metrics endpoint by default)', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL }, debugPage: false });
+    const url = manager.url('metrics');
+    for (const path of ['/', '/healthz', '/debug/capstan', '/debug/pprof/', '/metrics/more'])
+      expect((await get(`${url}${path}`)).status).toBe(404);
+  });
+
+  test('may have other paths beside them (should serve extra endpoints)', async () => {
+    const { manager } = await serving({
+      metrics: { bindAddress: LOCAL, extraHandlers: { '/first': (_, response) => void response.end('one') } },
+    });
+    const second = (_: unknown, response: { end(text: string): unknown }): void => void response.end('two');
+    manager.addMetricsServerExtraHandler('/second', second);
+    expect(() => manager.addMetricsServerExtraHandler('/second', second)).toThrow('has a handler already');
+    expect(() => manager.addMetricsServerExtraHandler('/metrics', second)).toThrow('has a handler already');
+    const url = manager.url('metrics');
+    expect((await get(`${url}/first`)).text).toBe('one');
+    expect((await get(`${url}/second`)).text).toBe('two');
+    expect((await get(`${url}/metrics`)).status).toBe(200);
+  });
+
+  test('ask the filter first, and so do extra handlers', async () => {
+    const { manager } = await serving({
+      metrics: {
+        bindAddress: LOCAL,
+        filter: async (request, response) => {
+          if (request.headers.authorization === 'Bearer good') return true;
+          response.writeHead(401).end();
+          return false;
+        },
+      },
+    });
+    manager.addMetricsServerExtraHandler('/more', (_, response) => void response.end('more'));
+    const url = manager.url('metrics');
+    for (const path of ['/metrics', '/more']) {
+      expect((await get(`${url}${path}`)).status).toBe(401);
+      expect((await get(`${url}${path}`, { headers: { authorization: 'Bearer good' } })).status).toBe(200);
+    }
+  });
+
+  test('are an error when a collector fails, which is reported', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
+    const failure = new Error('no figures');
+    manager.addCollector({
+      text() {
+        throw failure;
+      },
+    });
+    expect(await get(`${manager.url('metrics')}/metrics`)).toMatchObject({
+      status: 500,
+      text: 'An error has occurred while serving metrics:\n\nno figures\n',
+    });
+    expect(reported).toEqual([failure]);
+  });
+
+  test('are off unless an address is given, and extra handlers are then ignored with a warning', async () => {
+    const said: unknown[] = [];
+    const nothing = (): void => undefined;
+    const logger = {
+      debug: nothing,
+      info: nothing,
+      error: nothing,
+      warn: (...line: unknown[]) => void said.push(line),
+    };
+    const { manager } = await serving({ logger, metrics: { bindAddress: '0' } });
+    manager.addMetricsServerExtraHandler('/more', nothing);
+    expect(manager.url('metrics')).toBeUndefined();
+    expect(said).toEqual([['metrics are not served, so that an extra handler is ignored', { path: '/more' }]]);
+  });
+
+  test('may be served by https (should create a metrics server if … secure serving is enabled)', async () => {
+    const ca = await authority();
+    const tls = await certificate(ca, 'metrics');
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL, tls } });
+    const url = `${manager.url('metrics')}`;
+    expect(url).toMatch(/^https:/);
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      httpsGet(`${url}/metrics`, { ca: ca.cert, agent: false }, resolve).once('error', reject);
+    });
+    expect(parseText(await textOf(answer)).size).toBeGreaterThan(0);
+  });
+
+  test('are gone when the manager has ended (should stop serving metrics when stop is called)', async () => {
+    const { manager, stop, done } = await serving({ metrics: { bindAddress: LOCAL } });
+    const url = `${manager.url('metrics')}/metrics`;
+    stop();
+    await done;
+    await expect(get(url)).rejects.toThrow();
+  });
+
+  test('end the manager where their address is taken (should return an error if the metrics bind address is already in use)', async () => {
+    const { manager: first } = await serving({ metrics: { bindAddress: LOCAL } });
+    const bindAddress = new URL(first.url('metrics') as string).host;
+    for (const options of [{ metrics: { bindAddress } }, { healthProbe: { bindAddress } }]) {
+      const { manager, clock } = managerOf(options);
+      const { done } = start(manager, clock);
+      await expect(done).rejects.toMatchObject({
+        code: 'LISTEN',
+        message: expect.stringContaining(`cannot listen on ${bindAddress}: `),
+      });
+      expect(manager.url('metrics')).toBeUndefined();
+    }
+  });
+});
+
+describe('the live page', () => {
+  const page = '/debug/capstan';
+
+  test('is on the server of the metrics where that is for this machine alone', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
+    await manager.elected();
+    expect(manager.url('debugPage')).toBe(manager.url('metrics'));
+    const response = await get(`${manager.url('debugPage')}${page}`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const state = JSON.parse((await get(`${manager.url('debugPage')}${page}/state`)).text);
+    expect(state).toMatchObject({ stopping: false, controllers: [] });
+  });
+
+  test('is nowhere else by default, and where it is put otherwise', async () => {
+    const everywhere = await serving({ metrics: { bindAddress: ':0' } });
+    expect(everywhere.manager.url('debugPage')).toBeUndefined();
+    expect((await get(`${everywhere.manager.url('metrics')}${page}`)).status).toBe(404);
+    const wanted = await serving({ metrics: { bindAddress: ':0' }, debugPage: true });
+    expect((await get(`${wanted.manager.url('metrics')}${page}`)).status).toBe(200);
+    const alone = await serving({ metrics: { bindAddress: ':0' }, debugPage: { bindAddress: LOCAL } });
+    expect(alone.manager.url('debugPage')).not.toBe(alone.manager.url('metrics'));
+    expect((await get(`${alone.manager.url('debugPage')}${page}`)).status).toBe(200);
+    expect((await get(`${alone.manager.url('debugPage')}/metrics`)).status).toBe(404);
+    const remote = await serving({ debugPage: { bindAddress: ':0', allowRemote: true } });
+    expect((await get(`${remote.manager.url('debugPage')}${page}`)).status).toBe(200);
+    const off = await serving({ metrics: { bindAddress: LOCAL }, debugPage: false });
+    expect(off.manager.url('debugPage')).toBeUndefined();
+  });
+});
+
+describe('the servers of a manager', () => {
+  test('are one where addresses are equal', async () => {
+    const { manager } = await serving({
+      metrics: { bindAddress: LOCAL },
+      healthProbe: { bindAddress: LOCAL },
+      profiling: { bindAddress: LOCAL },
+    });
+    const url = manager.url('metrics');
+    expect([manager.url('healthProbe'), manager.url('profiling')]).toEqual([url, url]);
+    expect(manager.report().runnables[0]).toMatchObject({
+      name: 'health probes, metrics, profiles, live page',
+      state: 'running',
+    });
+  });
+
+  test('listen on IPv6 too', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: '[::1]:0' } });
+    expect(manager.url('metrics')).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect((await get(`${manager.url('metrics')}/metrics`)).status).toBe(200);
+  });
+
+  test('take a target that is no path for one that does not exist', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
+    const { port } = new URL(manager.url('metrics') as string);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.end('OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text;
+    });
+    await once(socket, 'close');
+    expect(answer).toMatch(/^HTTP\/1.1 404 /);
+  });
+});
+
+describe('a server as a runnable', () => {
+  const run = (options: Partial<ConstructorParameters<typeof HTTPServer>[0]>) => {
+    const server = new HTTPServer({
+      name: 'mine',
+      bindAddress: LOCAL,
+      handler: (_, response) => void response.end('hi'),
+      ...options,
+    });
+    const stopper = new AbortController();
+    const done = server.start({ signal: stopper.signal });
+    done.catch(() => undefined);
+    onTestFinished(() => stopper.abort());
+    return { server, stop: () => stopper.abort(), done };
+  };
+
+  test('closes connections that idle at once, and answers what it has begun to answer', async () => {
+    const arrived = { begun: Promise.withResolvers<void>(), waits: Promise.withResolvers<void>() };
+    const finish = Promise.withResolvers<void>();
+    const { server, stop, done } = run({
+      handler: async (request, response) => {
+        if (request.url === '/quick') return void response.end('quick');
+        if (request.url === '/begun') response.write('be');
+        arrived[request.url === '/begun' ? 'begun' : 'waits'].resolve();
+        await finish.promise;
+        response.end('gun');
+      },
+    });
+    await server.listening();
+    // A client that never closes a connection by itself: if the server did not either, its end would not come.
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const ask = (path: string) =>
+      new Promise<string>((resolve, reject) => {
+        httpGet(`${server.url}${path}`, { agent }, (response) => resolve(textOf(response))).once('error', reject);
+      });
+    expect(await ask('/quick')).toBe('quick'); // its connection is kept
+    const answers = ['/begun', '/waits'].map(ask);
+    await Promise.all([arrived.begun.promise, arrived.waits.promise]);
+    stop();
+    await expect(get(`${server.url}/quick`)).rejects.toThrow();
+    finish.resolve();
+    expect(await Promise.all(answers)).toEqual(['begun', 'gun']);
+    await done;
+  });
+
+  test('cuts what has not been answered after its shutdownTimeout', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const { clock } = managerOf();
+    const { server, stop, done } = run({
+      shutdownTimeout: 1000,
+      clock,
+      handler: () => {
+        arrived.resolve();
+      },
+    });
+    await server.listening();
+    const answer = fetch(`${server.url}/`).catch((error: unknown) => error);
+    await arrived.promise;
+    stop();
+    clock.step(1000);
+    expect(await answer).toBeInstanceOf(Error);
+    await done;
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('answers 500 when its handler throws or rejects, and reports it', async () => {
+    const failure = new Error('handler');
+    const { server } = run({ handler: () => Promise.reject(failure) });
+    await server.listening();
+    expect(await get(server.url)).toMatchObject({ status: 500, text: 'Internal Server Error\n' });
+    expect(reported).toEqual([failure]);
+  });
+
+  test('runs once, and not at all after the signal', async () => {
+    const { server, stop, done } = run({});
+    await server.listening();
+    await expect(server.start({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
+    stop();
+    await done;
+    const late = new HTTPServer({ bindAddress: LOCAL, handler: () => undefined });
+    await late.start({ signal: AbortSignal.abort() });
+    await expect(late.listening()).rejects.toMatchObject({ code: 'STOPPED' });
+    expect(late.url).toBeUndefined();
+  });
+
+  test('listens for the leader alone where it is told so', async () => {
+    const leader = new HTTPServer({ bindAddress: LOCAL, handler: () => undefined, onlyServeWhenLeader: true });
+    const webhooks = new HTTPServer({ bindAddress: LOCAL, handler: () => undefined, webhooks: true });
+    const { manager } = managerOf();
+    manager.add(leader);
+    manager.add(webhooks);
+    expect(manager.report().runnables.map(({ group }) => group)).toEqual(['webhooks', 'caches', 'leader election']);
+  });
+
+  test('does not hold up a manager whose grace is over', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const { manager, clock } = managerOf({
+      gracefulShutdownTimeout: 1000,
+      metrics: { bindAddress: LOCAL, extraHandlers: { '/hangs': () => arrived.resolve() } },
+    });
+    const { stop, done } = start(manager, clock);
+    await manager.serving();
+    const answer = fetch(`${manager.url('metrics')}/hangs`).catch((error: unknown) => error);
+    await arrived.promise;
+    stop();
+    await clock.run(1000);
+    await expect(done).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining('metrics, live page (HTTP servers)'),
+    });
+    expect(await answer).toBeInstanceOf(Error);
+  });
+});

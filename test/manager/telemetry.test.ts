@@ -1,0 +1,76 @@
+/** Loggers and tracers that people have: pino, console and OpenTelemetry fit as they are. */
+import { Writable } from 'node:stream';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { type Logger, pinoLogger, silentLogger, withFields } from 'capstan/controller';
+import { newManager, type Tracer } from 'capstan/manager';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { managerOf, noServer, start } from './managers.ts';
+
+function pinoLines(): { logger: Logger; lines: Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = [];
+  const stream = new Writable({
+    write(chunk, _, done) {
+      lines.push(JSON.parse(String(chunk)));
+      done();
+    },
+  });
+  return { logger: pinoLogger(pino({ level: 'debug' }, stream)), lines };
+}
+
+describe('the logger of a manager', () => {
+  test('may be pino: fields are fields, and an error keeps its message', async () => {
+    const { logger, lines } = pinoLines();
+    const { manager, clock } = managerOf({ logger });
+    manager.add({ name: 'broken', start: () => Promise.reject(new Error('no way')) });
+    await expect(start(manager, clock).done).rejects.toThrow('no way');
+    expect(lines.find(({ msg }) => msg === 'a part of the manager has failed')).toMatchObject({
+      level: 50,
+      part: 'runnable "broken"',
+    });
+    expect(lines).toContainEqual(expect.objectContaining({ level: 20, msg: 'starting', group: 'leader election' }));
+    withFields(logger, { controller: 'web', name: 'all' }).warn('slow', { name: 'one' });
+    expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'slow', controller: 'web', name: 'one' });
+  });
+
+  test('may be console, and is silent by default', async () => {
+    const said: unknown[] = [];
+    const console = { ...silentLogger, info: (...line: unknown[]) => void said.push(line) };
+    const { manager, clock } = managerOf({ logger: console });
+    const { stop, done } = start(manager, clock);
+    await manager.elected();
+    stop();
+    await done;
+    expect(said).toEqual([['stopping', { gracefulShutdownTimeout: 30_000 }], ['stopped']]);
+    expect(newManager({ transport: noServer, logger: globalThis.console }).logger).toBe(globalThis.console);
+    expect(newManager({ transport: noServer }).logger).toBe(silentLogger);
+  });
+});
+
+describe('the tracer of a manager', () => {
+  test('may be one of OpenTelemetry, as it is', () => {
+    const exporter = new InMemorySpanExporter();
+    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    const tracer: Tracer = provider.getTracer('controllers');
+    const manager = newManager({ transport: noServer, tracer });
+    expect(manager.tracer).toBe(tracer);
+    const result = tracer.startActiveSpan('reconcile', { attributes: { controller: 'web' } }, (span) => {
+      span.setAttribute('outcome', 'error');
+      span.recordException(new Error('no way'));
+      span.setStatus({ code: 2, message: 'no way' });
+      span.end();
+      return 42;
+    });
+    expect(result).toBe(42);
+    const [span] = exporter.getFinishedSpans();
+    expect([span?.name, span?.attributes]).toEqual(['reconcile', { controller: 'web', outcome: 'error' }]);
+    expect(span?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'no way' });
+    expect(span?.events[0]?.attributes).toMatchObject({ 'exception.message': 'no way' });
+  });
+
+  test('may be the one of the API package, which does nothing until a provider is registered', () => {
+    const manager = newManager({ transport: noServer, tracer: trace.getTracer('controllers') });
+    expect(manager.tracer?.startActiveSpan('reconcile', {}, () => 1)).toBe(1);
+  });
+});
