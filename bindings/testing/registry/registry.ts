@@ -206,6 +206,12 @@ export class Registry {
     return { code: 200, json: this.#replace(kind, this.store(path.resource), existing, next, options.dryRun) };
   }
 
+  /** Stores an object as it is: one that is there from the beginning. */
+  put(kind: Kind, key: string, object: JsonObject): void {
+    this.kinds.learn(kind, { kind: kind.kind, namespaced: key.includes('/') });
+    this.#put(kind, this.store(kind), key, object);
+  }
+
   /** Changes the object as the server itself does: no manager comes to own anything by it. */
   modify(path: ResourcePath, dryRun: boolean, change: (object: JsonObject, now: string) => JsonObject): void {
     const existing = this.get(path, 0);
