@@ -71,7 +71,8 @@ export class CachedClient implements Client {
     const indexer = await this.#open(cache, resource, options.signal);
     if (!cache.holds(namespace)) return this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
-      const missing = await cache.catchUp({ namespace }, options.signal);
+      const ask = this.#asker(resource, options.signal);
+      const missing = await cache.catchUp({ namespace }, ask, options.signal);
       if (missing.length > 0) return this.#listLive(resource, cache, namespace, options);
     }
     return selectFrom(indexer, options, namespace, cache.progress());
@@ -128,7 +129,8 @@ export class CachedClient implements Client {
     const indexer = await this.#open(cache, resource, options.signal);
     if (!cache.holds(key.namespace)) return this.#live.get(resource, key, options);
     if (this.#readsOwnWrites(options)) {
-      const missing = await cache.catchUp({ key: cacheKey(key) }, options.signal);
+      const ask = this.#asker(resource, options.signal);
+      const missing = await cache.catchUp({ key: cacheKey(key) }, ask, options.signal);
       if (missing.length > 0) return this.#getLive(resource, cache, key, missing, options);
     }
     const object = indexer.getByKey(cacheKey(key));
@@ -176,6 +178,15 @@ export class CachedClient implements Client {
       fieldSelector: both(fieldSelector, selection.fieldSelector),
       signal,
     });
+  }
+
+  /** Asks for one object in a list, which says at which version there is none. */
+  #asker<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined) {
+    return async ({ namespace, name }: ObjectKey) => {
+      const fieldSelector = `metadata.name=${name}`;
+      const { items, metadata } = await this.#live.list(resource, { namespace, fieldSelector, signal });
+      return { object: items[0], version: metadata.resourceVersion };
+    };
   }
 
   /** undefined: the server is asked. */

@@ -33,17 +33,18 @@ export interface CacheView {
 export interface OwnWrite {
   readonly namespace: string;
   readonly key: string;
-  /** Of an object that is there, its version; of one that was deleted, one that it had. */
+  /**
+   * Of an object that is there, its version; of one that was deleted, one that it had. Undefined: the server does not say at which version
+   * it deleted the object, and the cache did not have it, so that whatever the cache has may be from before or after. Who reads it has to ask: see `resolve`.
+   */
   readonly version: string | undefined;
   readonly uid: string | undefined;
   /** `deleting`: deleted, though finalizers may still hold it. */
   readonly state: 'there' | 'deleting' | 'gone';
-  /** Whether the object belongs in the cache. */
-  readonly matches: boolean;
+  /** Whether the object is expected in the cache: not where its selectors leave it out, and not where the server has said that it is gone. */
+  expected: boolean;
   /** A reader has waited for it in vain: the next one does not wait. */
   late: boolean;
-  /** Of a deleted object: the cache has had it, so that it is gone for good once it is gone there. */
-  seen: boolean;
 }
 
 /** So many writes to objects of one resource are told apart; beyond, the cache has to come past the newest of the oldest. */
@@ -70,19 +71,14 @@ export class OwnWrites {
     return this.#byKey.size + (this.#floor === undefined ? 0 : 1);
   }
 
-  /**
-   * @param cache undefined: there is none for the resource yet
-   * @param matches whether the object belongs in the cache
-   */
-  add(write: Omit<OwnWrite, 'late' | 'seen'>, cache: CacheView | undefined): void {
-    const { key, state } = write;
+  /** @param cache undefined: there is none for the resource yet */
+  add(write: Omit<OwnWrite, 'late'>, cache: CacheView | undefined): void {
+    const { key, version } = write;
+    if (version !== undefined && !isComparableResourceVersion(version)) return;
     const before = this.#byKey.get(key);
-    const version = write.version ?? (state === 'there' ? undefined : before?.version);
-    if (!isComparableResourceVersion(version) && (version !== undefined || write.uid === undefined)) return;
-    // Two writes at once may be answered in either order, and the newer one counts.
-    if (before !== undefined && isOlder(version, before.version)) return;
+    const entry = before === undefined ? { ...write, late: false } : both(before, write);
+    if (entry === before) return;
     this.#byKey.delete(key);
-    const entry: OwnWrite = { ...write, version, late: false, seen: false };
     if (cache !== undefined && stateIn(cache, entry) === 'caught up') return;
     this.#byKey.set(key, entry);
     if (cache === undefined) this.#bound();
@@ -102,16 +98,39 @@ export class OwnWrites {
   }
 
   /**
-   * What the server itself says of an object that was waited for in vain. If it does not have what was written either (it was restored
-   * from a backup, or others have deleted the object), there is nothing to wait for.
+   * What the server itself says of an object that was waited for in vain: `undefined` is that it has none. An older state than the one that
+   * was written comes from a server that was restored from a backup, and then there is nothing to wait for. Of an object that others have
+   * deleted the cache may still have to show, and to lose, what was before the write.
    */
   learn(writes: readonly OwnWrite[], object: WrittenObject | undefined): void {
     const { uid, resourceVersion } = object?.metadata ?? {};
     for (const write of writes) {
       if (write.key === '') continue;
-      const there = write.state === 'there' ? !isOlder(resourceVersion, write.version) : uid !== write.uid;
-      if (!there) this.forget(write);
+      if (object === undefined) write.expected = false;
+      else if (write.state === 'there' ? isOlder(resourceVersion, write.version) : uid === write.uid)
+        this.forget(write);
     }
+  }
+
+  /**
+   * What the server says of an object that was deleted at no known version.
+   *
+   * @param now the object, `undefined` for none, and the version at which that was so
+   * @returns what is to be waited for in its place
+   */
+  resolve(write: OwnWrite, now: { object: WrittenObject | undefined; version: string | undefined }): OwnWrite {
+    const { uid, resourceVersion } = now.object?.metadata ?? {};
+    const version = resourceVersion ?? now.version;
+    // Where versions cannot be compared, what the server said has to do.
+    const known: OwnWrite = {
+      ...write,
+      uid,
+      version: version ?? '0',
+      state: 'there',
+      expected: now.object !== undefined,
+    };
+    if (this.#byKey.get(write.key) === write) this.#byKey.set(write.key, known);
+    return known;
   }
 
   /** Which of these are still waited for. */
@@ -130,7 +149,7 @@ export class OwnWrites {
       if (write === undefined) continue;
       const state = stateIn(cache, write);
       if (state === 'caught up') this.forget(write);
-      else if (state === 'stale') missing.push(write);
+      else if (state !== 'early') missing.push(write);
     }
     return missing;
   }
@@ -147,26 +166,38 @@ export class OwnWrites {
       if (this.#byKey.size <= this.#most) return;
       this.#byKey.delete(key);
       if (write.version === undefined || !isOlder(this.#floor?.version, write.version)) continue;
-      this.#floor = { ...write, key: '', uid: undefined, state: 'there', matches: true };
+      this.#floor = { ...write, key: '', uid: undefined, state: 'there', expected: true };
     }
   }
 }
 
-/** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. */
-function stateIn(cache: CacheView, write: OwnWrite): 'caught up' | 'stale' | 'early' {
-  const metadata = write.key === '' ? undefined : cache.object(write.key)?.metadata;
-  const past = !isOlder(cache.progress(), write.version);
-  if (write.state !== 'there') return stateOfDeletion(metadata, write, past);
-  if (past || (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version))) return 'caught up';
-  return metadata === undefined && !write.matches ? 'early' : 'stale';
+/**
+ * What two writes to one name leave. They may have been under way at once and answered in either order, so that neither is simply the later:
+ * an object that was deleted stays so, and of its versions the newest counts; of two objects the newer one does.
+ */
+function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
+  const older = write.version !== undefined && isOlder(write.version, before.version);
+  if (write.uid === undefined || write.uid !== before.uid) return older ? before : { ...write, late: false };
+  const newest = older || write.version === undefined ? before : write;
+  const states = [before.state, write.state];
+  const state = states.includes('gone') ? 'gone' : states.includes('deleting') ? 'deleting' : 'there';
+  return { ...newest, state, late: newest === before && before.late };
 }
 
-function stateOfDeletion(metadata: WrittenObject['metadata'], write: OwnWrite, past: boolean) {
-  if (metadata === undefined) return write.seen || (past && write.version !== undefined) ? 'caught up' : 'early';
+/** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. `unknown`: it takes asking. */
+function stateIn(cache: CacheView, write: OwnWrite): 'caught up' | 'stale' | 'early' | 'unknown' {
+  if (write.version === undefined) return 'unknown';
+  const metadata = write.key === '' ? undefined : cache.object(write.key)?.metadata;
+  const past = !isOlder(cache.progress(), write.version);
+  if (write.state === 'there') {
+    if (past || (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version))) return 'caught up';
+    return metadata === undefined && !write.expected ? 'early' : 'stale';
+  }
+  if (metadata === undefined) return past ? 'caught up' : 'early';
   // An object of this name with another uid is what came after, unless it is older than the deleted one was.
-  if (write.uid !== undefined && metadata.uid === write.uid) write.seen = true;
-  else return isOlder(metadata.resourceVersion, write.version) ? 'stale' : 'caught up';
-  return write.state === 'deleting' && metadata.deletionTimestamp !== undefined ? 'caught up' : 'stale';
+  if (metadata.uid !== write.uid) return isOlder(metadata.resourceVersion, write.version) ? 'stale' : 'caught up';
+  const marked = metadata.deletionTimestamp !== undefined && !isOlder(metadata.resourceVersion, write.version);
+  return write.state === 'deleting' && marked ? 'caught up' : 'stale';
 }
 
 /** Whether `a` is known to be older than `b`; nothing is older than anything that is known. */

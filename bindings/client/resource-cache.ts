@@ -103,12 +103,26 @@ export class ResourceCache {
   /**
    * Waits until the cache has what this client has written, to the object or in the namespace, so far. Resolves with what it still
    * does not have when the time is over; rejects with ABORTED.
+   *
+   * @param ask asks the server for an object that was deleted at no known version
    */
-  async catchUp(where: { key: string } | { namespace: string }, signal: AbortSignal | undefined): Promise<OwnWrite[]> {
+  async catchUp(
+    where: { key: string } | { namespace: string },
+    ask: (key: ObjectKey) => Promise<{ object: WrittenObject | undefined; version: string | undefined }>,
+    signal: AbortSignal | undefined,
+  ): Promise<OwnWrite[]> {
     const informer = this.#informer;
     const view = this.#view;
     if (informer === undefined || view === undefined || this.writes.isEmpty()) return [];
     let missing = 'key' in where ? this.writes.missing(view, where.key) : this.writes.missingIn(view, where.namespace);
+    if (missing.some(({ version }) => version === undefined)) {
+      const asked = missing.map(async (write) => {
+        if (write.version !== undefined) return write;
+        const { namespace, key } = write;
+        return this.writes.resolve(write, await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }));
+      });
+      missing = this.writes.stillMissing(view, await Promise.all(asked));
+    }
     const { clock, readYourWritesTimeout } = this.#options;
     const deadline = clock.now() + readYourWritesTimeout;
     while (missing.length > 0 && !informer.isStopped() && !missing.some((write) => write.late)) {
@@ -136,8 +150,8 @@ export class ResourceCache {
     const { name, namespace = '', uid, resourceVersion } = object.metadata ?? {};
     if (name === undefined || resourceVersion === undefined) return;
     const state = whole && isGone(object) ? 'gone' : 'there';
-    const matches = !whole || this.#belongs(object);
-    this.#add({ namespace, name }, { uid, version: resourceVersion, state, matches });
+    const expected = !whole || this.#belongs(object);
+    this.#add({ namespace, name }, { uid, version: resourceVersion, state, expected });
   }
 
   /** @param object the answer to its deletion: marked if something holds it, else its last state */
@@ -151,12 +165,11 @@ export class ResourceCache {
   /** @param uid of the object that was deleted, where the server said it */
   deleted(key: ObjectKey, state: 'gone' | 'deleting', uid: string | undefined, version?: string): void {
     const cached = this.#view?.object(cacheKey(key))?.metadata;
-    const known = uid ?? cached?.uid;
-    const had = version ?? (cached?.uid === known ? cached?.resourceVersion : undefined);
-    this.#add(key, { uid: known, version: had, state, matches: true });
+    const had = version ?? (uid !== undefined && cached?.uid === uid ? cached.resourceVersion : undefined);
+    this.#add(key, { uid, version: had, state, expected: true });
   }
 
-  #add(key: ObjectKey, write: Pick<OwnWrite, 'uid' | 'version' | 'state' | 'matches'>): void {
+  #add(key: ObjectKey, write: Pick<OwnWrite, 'uid' | 'version' | 'state' | 'expected'>): void {
     const { namespace = '' } = key;
     if (!this.holds(namespace)) return;
     const synced = this.#informer?.hasSynced() && !this.#informer.isStopped();

@@ -31,6 +31,7 @@ export interface MetricsOptions {
   extraHandlers?: Readonly<Record<string, HTTPHandler>>;
   /**
    * Asked before metrics and extra handlers: resolves with true to let a request pass, or answers it (401, 403) and resolves with false.
+   * See {@link withAuthenticationAndAuthorization}.
    */
   filter?: (...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>;
 }

@@ -158,10 +158,9 @@ export class HTTPServer implements GroupedRunnable {
   #stop(server: Server): void {
     const { shutdownTimeout, clock = systemClock } = this.#options;
     this.#closing = true;
-    server.close();
+    server.close(); // and with it the connections that idle
     // An answer that has begun promised to keep its connection, which would idle for Node's keepAliveTimeout of 5 s.
     for (const response of this.#open) this.#closeWith(response);
-    server.closeIdleConnections();
     if (shutdownTimeout === undefined) return;
     const timer = clock.setTimer(() => server.closeAllConnections(), shutdownTimeout);
     server.once('close', () => clock.clearTimer(timer));

@@ -1,11 +1,16 @@
 /** The event recorder: what an Event looks like, when it is a series, what is tried again, and that nobody ever waits for it. */
 import { defineResource, StatusError, TransportError } from 'capstan/cache';
-import { type EventRecorder, type EventRecorderOptions, newEventRecorder, objectReference } from 'capstan/client';
+import {
+  type EventRecorder,
+  type EventRecorderOptions,
+  newClient,
+  newEventRecorder,
+  objectReference,
+} from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ScriptedSink, type Sent } from './event-sink.ts';
-import { plainClient } from './plain-client.ts';
 
 const START = Date.parse('2026-11-21T12:00:00.789Z');
 const MINUTE = 60_000;
@@ -52,7 +57,7 @@ function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
     reportingController: 'c1.example/c1',
     reportingInstance: 'i1',
     clock,
-    wallClock: () => START + clock.now(),
+    wallNow: () => START + clock.now(),
     random: () => 0,
     ...options,
   });
@@ -148,6 +153,13 @@ describe('an event', () => {
     expect(notes[0]).toBe('ä'.repeat(512));
     expect(notes[1]).toBe(`x${'ä'.repeat(510)}…`);
     expect(new TextEncoder().encode(notes[1]).length).toBe(1024);
+  });
+
+  it('whose second object is none is told without it, and that is reported', async () => {
+    start().event(pod, { ...details, related: { metadata: { name: 'x' } } });
+    await clock.settle();
+    expect(first().event).not.toHaveProperty('related');
+    expect(reported).toEqual([expect.stringContaining('"related" expected an object with apiVersion and kind')]);
   });
 
   it('takes annotations', async () => {
@@ -346,6 +358,25 @@ describe('isomorphic events', () => {
     expect(reported).toEqual([]);
   });
 
+  // Somebody else's write is not expected; a proxy's cache, or a second server that is behind, can look like this.
+  it('that are not there to be patched and there when they are created are patched ten seconds later', async () => {
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    let seen = 0;
+    sink.answer = ({ verb }) => {
+      seen++;
+      if (seen > 2) return undefined;
+      return verb === 'patch' ? status(404, 'NotFound') : status(409, 'AlreadyExists');
+    };
+    recorder.event(pod, details);
+    await clock.run(9_999);
+    expect(sink.verbs).toEqual(['create', 'patch 2', 'create 2']);
+    await clock.run(1);
+    expect(sink.verbs.slice(3)).toEqual(['patch 2']);
+    expect(reported).toEqual([]);
+  });
+
   it('of more objects than are remembered end early, with their count', async () => {
     const recorder = start({ maxQueued: 10_000 });
     recorder.event(pod, details);
@@ -435,6 +466,7 @@ describe('a write that fails', () => {
   it.each([
     ['refuses it', status(422, 'Invalid')],
     ['forbids it', status(403, 'Forbidden')],
+    ['has no such namespace', status(404, 'NotFound')],
   ])('is not tried again if the server %s', async (_, error) => {
     sink.answer = () => error;
     start().event(pod, details);
@@ -554,7 +586,7 @@ describe('on a server', () => {
       await transport.close?.();
       await server.stop();
     });
-    const recorder = newEventRecorder({ client: plainClient(transport), reportingController: 'c1', clock });
+    const recorder = newEventRecorder({ client: newClient({ transport }), reportingController: 'c1', clock });
     recorder.event(pod, details);
     recorder.event(pod, details);
     recorder.event(pod, { ...details, reason: 'Stopped' });

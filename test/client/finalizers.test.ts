@@ -7,12 +7,12 @@ import {
   FinalizeError,
   Finalizers,
   finalizer,
+  newClient,
   type ObjectMeta,
   removeFinalizer,
 } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { plainClient } from './plain-client.ts';
 
 interface Thing {
   metadata: ObjectMeta;
@@ -190,7 +190,7 @@ describe('the frame of one finalizer', () => {
       await transport.close?.();
       await server.stop();
     });
-    const client = plainClient(transport);
+    const client = newClient({ transport });
     return { client, create: (...finalizers) => client.create(Things, living(...finalizers)) };
   }
   const handlers = () => ({ apply: vi.fn(() => 'applied'), cleanup: vi.fn(() => 'cleaned') });

@@ -182,6 +182,19 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await page.evaluate('changes')).not.toEqual([]);
   });
 
+  it('shows two controllers of one name as two, however often', async () => {
+    report = reportOf({ controllers: [controllerOf(), controllerOf({ keys: [] })] });
+    const page = await openByHand('demo/shop');
+    const counts = "['#view > section', '.verdict'].map((each) => document.querySelectorAll(each).length)";
+    const before = await page.evaluate(counts);
+    expect(before).toEqual([5, 2]);
+    for (let i = 0; i < 3; i++) await page.evaluate('round()');
+    expect(await page.evaluate(counts)).toEqual(before);
+    report = reportOf();
+    await page.evaluate('round()');
+    expect(await page.evaluate(counts)).toEqual([4, 1]);
+  });
+
   it('pauses and resumes', async () => {
     const page = await openByHand();
     await page.press('p');
@@ -236,8 +249,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     ]);
   });
 
-  it('asks for more keys when there are more', async () => {
-    show({ keys: Array.from({ length: 500 }, (_, i) => keyOf(`site-${i}`)) });
+  it('asks for more keys when there are more, up to a thousand', async () => {
+    show({ keys: Array.from({ length: 1001 }, (_, i) => keyOf(`site-${i}`)) });
     const page = await openByHand();
     const rows = `document.querySelectorAll('table[aria-label=Queue] .key').length`;
     expect(await page.evaluate(rows)).toBe(50);
@@ -246,7 +259,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.until(`${rows} === 250`);
     await page.click('.more');
     await page.evaluate('tick()');
-    await page.until(`${rows} === 500 && document.querySelector('.more') === null`);
+    await page.until(`${rows} === 1000 && document.querySelector('.more') === null`);
+    expect(await text(page, '#controller-website .note')).toBe('Only 1 000 are listed: ask for one by its name.');
   });
 
   it('shows the words of a stranger as words', async () => {

@@ -61,6 +61,20 @@ describe('an object', () => {
     });
   });
 
+  it('waits for a retry, and which event began it', () => {
+    const retry = causeOf('retry', 10);
+    const event = causeOf('create', 900);
+    const key = keyOf('shop', { state: 'waiting', waitingMs: 10, failures: 3, causes: [retry] });
+    const recent = [
+      runOf('other', { agoMs: 1, causes: [causeOf('delete', 1)] }),
+      runOf('shop', { agoMs: 10, causes: [causeOf('retry', 30)] }),
+      runOf('shop', { agoMs: 30, causes: [event] }),
+      runOf('shop', { agoMs: 99, causes: [causeOf('update', 5000)] }),
+    ];
+    expect(verdict({ keys: [key], recent }).causes).toEqual([event, retry]);
+    expect(verdict({ keys: [{ ...key, causes: [event, retry] }], recent }).causes).toEqual([event, retry]);
+  });
+
   it('waits as its last run asked', () => {
     const key = keyOf('shop', { state: 'waiting', waitingMs: 288_000, causes: [causeOf('requeueAfter', 12_000)] });
     expect(verdict({ keys: [key] })).toMatchObject({

@@ -1,0 +1,136 @@
+/** Bringing an object to a state. controller-runtime: pkg/controller/controllerutil/controllerutil_test.go CreateOrUpdate, CreateOrPatch. */
+import { type Client, createOrPatch, createOrUpdate, defaultRetry, isConflict, retryOnConflict } from 'capstan/client';
+import { describe, expect, test } from 'vitest';
+import { at, ConfigMaps, cached, configMap, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
+
+describe.each([
+  ['createOrUpdate', createOrUpdate],
+  ['createOrPatch', createOrPatch],
+] as const)('%s', (_, bring) => {
+  test('creates an object that is not there, from its names', async () => {
+    const { client } = await live();
+    const { result, object } = await bring(client, ConfigMaps, at('a'), (draft) => {
+      expect(draft).toEqual({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } });
+      draft.data = { page: '1' };
+    });
+    expect(result).toBe('created');
+    expect(object).toEqual(await client.get(ConfigMaps, at('a')));
+    expect((await bring(client, Namespaces, { name: 'team' }, () => undefined)).result).toBe('created');
+  });
+
+  test('changes an object that is there, and only if anything is different', async () => {
+    const { client, requests } = await live();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const turn = (page: string) =>
+      bring(client, ConfigMaps, at('a'), async (draft) => {
+        draft.data = { page };
+      });
+    expect(await turn('2')).toMatchObject({ result: 'updated', object: { data: { page: '2' } } });
+    const before = requests.length;
+    expect(await turn('2')).toMatchObject({ result: 'unchanged', object: { data: { page: '2' } } });
+    expect(requests).toHaveLength(before + 1);
+  });
+
+  test('takes another object from the function', async () => {
+    const { client } = await live();
+    const { object } = await bring(client, ConfigMaps, at('a'), (draft) => ({ ...draft, data: { page: '1' } }));
+    expect(object.data).toEqual({ page: '1' });
+  });
+
+  test('refuses another name or namespace, and passes errors on, and then nothing was written', async () => {
+    const { client, requests } = await live();
+    const attempts: Promise<unknown>[] = [
+      bring(client, ConfigMaps, at('a'), (draft) => {
+        draft.metadata.name = 'b';
+      }),
+      bring(client, ConfigMaps, at('a'), (draft) => {
+        draft.metadata.namespace = 'other';
+      }),
+    ];
+    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const wrong = new Error('no');
+    const failing = bring(client, ConfigMaps, at('a'), () => {
+      throw wrong;
+    });
+    await expect(failing).rejects.toBe(wrong);
+    expect(lines(requests).every((line) => line.startsWith('GET'))).toBe(true);
+  });
+
+  test('never changes what a cache holds', async () => {
+    const { client } = await cached();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const shared = await client.get(ConfigMaps, at('a'));
+    await bring(client, ConfigMaps, at('a'), (draft) => {
+      draft.data = { ...draft.data, more: '2' };
+    });
+    expect(shared.data).toEqual({ page: '1' });
+    expect((await client.get(ConfigMaps, at('a'))).data).toEqual({ page: '1', more: '2' });
+  });
+
+  test('passes options on to the write', async () => {
+    const { client, requests } = await live();
+    await bring(client, ConfigMaps, at('a'), () => undefined, { dryRun: true, fieldOwner: 'me' });
+    expect(lines(requests).at(-1)).toBe('POST /api/v1/namespaces/default/configmaps?dryRun=All&fieldManager=me');
+  });
+});
+
+test('an update is a conflict where others were faster, and goes through when it is tried again', async () => {
+  const { client } = await live();
+  await client.create(ConfigMaps, configMap('a', { n: '0' }));
+  const count = (inner: Client, interfere: () => Promise<unknown>) =>
+    createOrUpdate(inner, ConfigMaps, at('a'), async (draft) => {
+      await interfere();
+      draft.data = { n: String(Number(draft.data?.n) + 1) };
+    });
+  let once = true;
+  const interfere = async () => {
+    if (once) await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { n: '10' } } });
+    once = false;
+  };
+  const attempts: unknown[] = [];
+  const { object } = await retryOnConflict(defaultRetry, () =>
+    count(client, interfere).catch((error: unknown) => {
+      attempts.push(error);
+      throw error;
+    }),
+  );
+  expect(attempts.map(isConflict)).toEqual([true]);
+  expect(object.data).toEqual({ n: '11' });
+});
+
+describe('createOrPatch and the status', () => {
+  const ready = { ready: true };
+
+  test('patches object and status, each where it changed', async () => {
+    const { client, requests } = await live();
+    await client.create(Widgets, widget('w', { size: 1 }));
+    const bring = (size: number, status: object) =>
+      createOrPatch(client, Widgets, at('w'), (draft) => {
+        draft.spec = { size };
+        draft.status = status;
+      });
+    expect(await bring(1, ready)).toMatchObject({ result: 'updatedStatusOnly', object: { status: ready } });
+    expect(await bring(2, ready)).toMatchObject({ result: 'updated', object: { spec: { size: 2 }, status: ready } });
+    expect(await bring(3, { ready: false })).toMatchObject({
+      result: 'updatedStatus',
+      object: { spec: { size: 3 }, status: { ready: false } },
+    });
+    expect((await bring(3, { ready: false })).result).toBe('unchanged');
+    const patches = requests.filter(({ method }) => method === 'PATCH');
+    expect(patches.map(({ path, body }) => [path.endsWith('/status'), JSON.parse(String(body))])).toEqual([
+      [true, { status: ready }],
+      [false, { spec: { size: 2 } }],
+      [false, { spec: { size: 3 } }],
+      [true, { status: { ready: false } }],
+    ]);
+  });
+
+  test('creates the object without it', async () => {
+    const { client } = await live();
+    const { result, object } = await createOrPatch(client, Widgets, at('w'), (draft) => {
+      draft.status = ready;
+    });
+    expect(result).toBe('created');
+    expect(object.status).toBeUndefined();
+  });
+});

@@ -1,0 +1,156 @@
+/** Kinds to resources, as the server tells them. controller-runtime: pkg/client/apiutil/restmapper_test.go. */
+import { Discovery, discover, groupVersionKindFor, isNotFound, isObjectNamespaced, newClient } from 'capstan/client';
+import { describe, expect, test } from 'vitest';
+import { ConfigMaps, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
+
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const definition = (plural: string, kind: string, scope: string) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${plural}.example.com` },
+  spec: {
+    group: 'example.com',
+    scope,
+    names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+});
+
+async function define(
+  transport: Awaited<ReturnType<typeof live>>['transport'],
+  ...definitions: object[]
+): Promise<void> {
+  for (const body of definitions) {
+    const headers = { 'content-type': 'application/json' };
+    const response = await transport.request({
+      method: 'POST',
+      path: DEFINITIONS,
+      headers,
+      body: JSON.stringify(body),
+    });
+    expect(response.status).toBe(201);
+    for await (const _ of response.body);
+  }
+}
+
+describe('discovery', () => {
+  test('finds the resource of a kind, of the core group, of a built-in one and of a custom one', async () => {
+    const { transport } = await live();
+    await define(transport, definition('gizmos', 'Gizmo', 'Cluster'));
+    const discovery = new Discovery(transport);
+    expect(await discovery.resourceFor({ group: '', version: 'v1', kind: 'ConfigMap' })).toMatchObject({
+      plural: 'configmaps',
+      namespaced: true,
+    });
+    expect(await discovery.resourceFor({ group: '', kind: 'Namespace' })).toMatchObject({
+      plural: 'namespaces',
+      namespaced: false,
+    });
+    expect(await discovery.resourceFor({ group: 'apps', kind: 'Deployment' })).toMatchObject({
+      version: 'v1',
+      plural: 'deployments',
+    });
+    expect(await discovery.resourceFor({ group: 'example.com', kind: 'Gizmo' })).toEqual({
+      ...{ group: 'example.com', version: 'v1', kind: 'Gizmo', plural: 'gizmos', namespaced: false },
+      indexers: {},
+    });
+  });
+
+  test('asks once for each group and version, also when asked by many at a time', async () => {
+    const { transport, requests } = await live();
+    const discovery = new Discovery(transport);
+    await Promise.all(
+      ['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => discovery.resourceFor({ group: 'apps', kind })),
+    );
+    await discovery.resourceFor({ group: 'apps', version: 'v1', kind: 'ReplicaSet' });
+    expect(lines(requests)).toEqual(['GET /apis/apps', 'GET /apis/apps/v1']);
+  });
+
+  test('asks again for a kind that it does not have, as its definition may have come', async () => {
+    const { transport, requests } = await live();
+    await define(transport, definition('gizmos', 'Gizmo', 'Namespaced'));
+    const discovery = new Discovery(transport);
+    const gadget = { group: 'example.com', version: 'v1', kind: 'Gadget' };
+    await expect(discovery.resourceFor(gadget)).rejects.toSatisfy(isNotFound);
+    await discovery.resourceFor({ group: 'example.com', kind: 'Gizmo' });
+    await define(transport, definition('gadgets', 'Gadget', 'Namespaced'));
+    expect((await discovery.resourceFor(gadget)).plural).toBe('gadgets');
+    requests.length = 0;
+    discovery.invalidate();
+    await discovery.resourceFor(gadget);
+    expect(lines(requests)).toEqual(['GET /apis/example.com/v1']);
+  });
+
+  test('is not found for a kind, a version or a group that the server does not have', async () => {
+    const { transport } = await live();
+    for (const kind of [
+      { group: '', kind: 'Nothing' },
+      { group: 'apps', version: 'v9', kind: 'Deployment' },
+      { group: 'no.such.group', kind: 'Deployment' },
+    ])
+      await expect(discover(transport, kind)).rejects.toSatisfy(isNotFound);
+  });
+
+  test('keeps no failure, and passes it on', async () => {
+    const { transport } = await live();
+    let failing = true;
+    const discovery = new Discovery({
+      request: (request) => (failing ? Promise.reject(new Error('down')) : transport.request(request)),
+    });
+    const kind = { group: 'apps', kind: 'Deployment' };
+    await expect(discovery.resourceFor(kind)).rejects.toThrow('down');
+    failing = false;
+    expect((await discovery.resourceFor(kind)).plural).toBe('deployments');
+  });
+
+  test('goes on for others where the signal of one call has fired', async () => {
+    const { transport } = await live();
+    const discovery = new Discovery(transport);
+    const abort = new AbortController();
+    const kind = { group: 'apps', kind: 'Deployment' };
+    const first = discovery.resourceFor(kind, { signal: abort.signal });
+    const second = discovery.resourceFor(kind);
+    abort.abort();
+    await expect(first).rejects.toMatchObject({ code: 'ABORTED' });
+    expect((await second).plural).toBe('deployments');
+  });
+
+  test('serves a client with objects whose kinds the program does not know', async () => {
+    const { transport, client } = await live();
+    await client.create(Widgets, widget('w', { size: 1 }));
+    const discovery = new Discovery(transport);
+    const object = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'default' } };
+    const resource = await discovery.resourceOf<typeof object>(object);
+    expect(await newClient({ transport }).get(resource, object.metadata)).toMatchObject({ spec: { size: 1 } });
+    expect(await discovery.isObjectNamespaced(object)).toBe(true);
+    expect(await discovery.isObjectNamespaced({ apiVersion: 'v1', kind: 'Namespace' })).toBe(false);
+  });
+
+  test('refuses what names no kind', async () => {
+    const { transport } = await live();
+    const discovery = new Discovery(transport);
+    for (const wrong of [{}, { group: 'apps' }, { group: 1, kind: 'A' }, null])
+      await expect(discovery.resourceFor(wrong as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+test('a kind is told by a resource, or by an object that says it', () => {
+  expect(groupVersionKindFor(ConfigMaps)).toEqual({ group: '', version: 'v1', kind: 'ConfigMap' });
+  expect(groupVersionKindFor({ apiVersion: 'apps/v1', kind: 'Deployment' })).toEqual({
+    group: 'apps',
+    version: 'v1',
+    kind: 'Deployment',
+  });
+  expect(groupVersionKindFor({ apiVersion: 'v1', kind: 'Pod' })).toEqual({ group: '', version: 'v1', kind: 'Pod' });
+  for (const wrong of [{}, { kind: 'Pod' }, { apiVersion: 'a/b/c', kind: 'Pod' }, { apiVersion: '/v1', kind: 'Pod' }])
+    expect(() => groupVersionKindFor(wrong)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  expect(isObjectNamespaced(ConfigMaps)).toBe(true);
+  expect(isObjectNamespaced(Namespaces)).toBe(false);
+});

@@ -1,0 +1,164 @@
+/** Which failure it was, and what the server remarks. apimachinery: pkg/api/errors/errors_test.go, pkg/util/net/http_test.go warnings. */
+import { StatusError, type Transport, TransportError } from 'capstan/cache';
+import {
+  hasStatusCause,
+  ignoreAlreadyExists,
+  ignoreNotFound,
+  isAlreadyExists,
+  isBadRequest,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInternalError,
+  isInvalid,
+  isMethodNotSupported,
+  isNotAcceptable,
+  isNotFound,
+  isRequestEntityTooLarge,
+  isResourceExpired,
+  isServerTimeout,
+  isServiceUnavailable,
+  isTimeout,
+  isTooManyRequests,
+  isUnauthorized,
+  isUnsupportedMediaType,
+  newClient,
+  suggestsClientDelay,
+  type Warning,
+} from 'capstan/client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { warningsIn } from '../../bindings/client/warnings.ts';
+import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { at, ConfigMaps } from './fixtures.ts';
+
+afterEach(() => {
+  setErrorHandler(undefined);
+});
+
+const failure = (code: number, reason = '', details?: object) =>
+  new StatusError(code, { kind: 'Status', reason, message: 'm', code, ...(details && { details }) }, 'GET /x');
+
+const KINDS: [is: (error: unknown) => boolean, reason: string, code: number, codeAlone: boolean][] = [
+  [isNotFound, 'NotFound', 404, true],
+  [isAlreadyExists, 'AlreadyExists', 409, false],
+  [isConflict, 'Conflict', 409, true],
+  [isInvalid, 'Invalid', 422, true],
+  [isBadRequest, 'BadRequest', 400, true],
+  [isUnauthorized, 'Unauthorized', 401, true],
+  [isForbidden, 'Forbidden', 403, true],
+  [isMethodNotSupported, 'MethodNotAllowed', 405, true],
+  [isNotAcceptable, 'NotAcceptable', 406, true],
+  [isGone, 'Gone', 410, true],
+  [isResourceExpired, 'Expired', 410, false],
+  [isRequestEntityTooLarge, 'RequestEntityTooLarge', 413, true],
+  [isUnsupportedMediaType, 'UnsupportedMediaType', 415, true],
+  [isTooManyRequests, 'TooManyRequests', 429, true],
+  [isInternalError, 'InternalError', 500, true],
+  [isServerTimeout, 'ServerTimeout', 500, false],
+  [isServiceUnavailable, 'ServiceUnavailable', 503, true],
+  [isTimeout, 'Timeout', 504, true],
+];
+
+describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
+  test('is told by the reason, and by the code only where no reason is known', () => {
+    expect(is(failure(code, reason))).toBe(true);
+    expect(is(failure(200, reason))).toBe(true);
+    expect(is(failure(code))).toBe(codeAlone);
+    expect(is(failure(code, 'SomethingNew'))).toBe(codeAlone);
+    const others = KINDS.filter(([other]) => other !== is);
+    // Too large and too many are told by their code whatever the reason.
+    if (code !== 413 && code !== 429)
+      for (const [, other] of others) expect(is(failure(code, other)), other).toBe(false);
+  });
+
+  test('is no other error', () => {
+    for (const other of [
+      undefined,
+      null,
+      'x',
+      new Error('x'),
+      new TransportError('reset', 'x'),
+      { status: code, reason },
+    ])
+      expect(is(other)).toBe(false);
+  });
+});
+
+test('errors that mean that there is nothing to do are left out, and all others kept', () => {
+  const [gone, there, other] = [failure(404, 'NotFound'), failure(409, 'AlreadyExists'), new Error('x')];
+  expect([gone, there, other, undefined].map(ignoreNotFound)).toEqual([undefined, there, other, undefined]);
+  expect([gone, there, other, undefined].map(ignoreAlreadyExists)).toEqual([gone, undefined, other, undefined]);
+});
+
+test('causes and the delay that the server asks for are read from the details', () => {
+  const conflict = failure(409, 'Conflict', { causes: [{ reason: 'FieldManagerConflict', field: '.spec' }] });
+  expect(hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
+  expect(hasStatusCause(conflict, 'Other')).toBe(false);
+  expect(hasStatusCause(new Error('x'), 'Other')).toBe(false);
+  expect(suggestsClientDelay(failure(429, 'TooManyRequests', { retryAfterSeconds: 2 }))).toBe(2000);
+  expect(suggestsClientDelay(failure(500, 'ServerTimeout', { retryAfterSeconds: 0 }))).toBe(0);
+  expect(suggestsClientDelay(failure(503, 'ServiceUnavailable', { retryAfterSeconds: 0 }))).toBeUndefined();
+  expect(suggestsClientDelay(failure(404, 'NotFound'))).toBeUndefined();
+  expect(suggestsClientDelay(new Error('x'))).toBeUndefined();
+});
+
+describe('warnings', () => {
+  test.each<[string | null, string[]]>([
+    [null, []],
+    ['', []],
+    ['299 - "old"', ['old']],
+    ['299 - "one", 299 - "two, with a comma"', ['one', 'two, with a comma']],
+    [
+      '299 kube "a \\"quoted\\" \\\\ text" "Wed, 21 Oct 2026 07:28:00 GMT", 299 - "next"',
+      ['a "quoted" \\ text', 'next'],
+    ],
+    ['199 - "of another kind", 299 - "ours"', ['ours']],
+    ['299 - unquoted', []],
+    ['299 - "open', []],
+  ])('of %j are %j', (header, texts) => {
+    expect(warningsIn(header)).toEqual(texts);
+  });
+
+  const warned = (text: string): Transport => ({
+    request: async () => ({
+      status: 200,
+      headers: new Headers({ warning: text }),
+      body: new Blob(['{"kind":"ConfigMap","metadata":{"name":"a"}}']).stream() as unknown as AsyncIterable<Uint8Array>,
+    }),
+  });
+
+  test('go to the hook, with their request', async () => {
+    const heard: Warning[] = [];
+    const client = newClient({
+      transport: warned('299 - "old", 299 - "very"'),
+      onWarning: (warning) => heard.push(warning),
+    });
+    await client.get(ConfigMaps, at('a'));
+    const request = { method: 'GET', path: '/api/v1/namespaces/default/configmaps/a' };
+    expect(heard).toEqual([
+      { text: 'old', ...request },
+      { text: 'very', ...request },
+    ]);
+  });
+
+  test('go to the logger where there is no hook, and nowhere without either', async () => {
+    const said: unknown[] = [];
+    const silent = () => undefined;
+    const logger = { debug: silent, info: silent, error: silent, warn: (...all: unknown[]) => void said.push(all) };
+    await newClient({ transport: warned('299 - "old"'), logger }).get(ConfigMaps, at('a'));
+    expect(said).toEqual([['old', { method: 'GET', path: '/api/v1/namespaces/default/configmaps/a' }]]);
+    await newClient({ transport: warned('299 - "old"') }).get(ConfigMaps, at('a'));
+  });
+
+  test('do not fail a request, whatever the hook does', async () => {
+    const reported: unknown[] = [];
+    setErrorHandler((error) => reported.push(error));
+    const wrong = new Error('hook');
+    const onWarning = () => {
+      throw wrong;
+    };
+    const got = await newClient({ transport: warned('299 - "old"'), onWarning }).get(ConfigMaps, at('a'));
+    expect(got.metadata.name).toBe('a');
+    expect(reported).toEqual([wrong]);
+  });
+});

@@ -1,0 +1,105 @@
+/** Patches from two states: what they name, that they lead from one to the other, and what they cannot say. */
+import { mergeFrom, rawPatch } from 'capstan/client';
+import { describe, expect, test } from 'vitest';
+import { mergePatch } from '../../bindings/testing/patch.ts';
+import { Random, testSeed } from '../random.ts';
+import { at, ConfigMaps, configMap, live } from './fixtures.ts';
+
+const base = {
+  metadata: { name: 'a', resourceVersion: '7', labels: { x: '1', y: '2' } as Record<string, string> },
+  spec: { list: [1, 2], deep: { a: 1, b: 2 } },
+};
+
+describe('mergeFrom', () => {
+  test('names what was changed, added and removed, and nothing else', () => {
+    const modified = {
+      ...base,
+      metadata: { ...base.metadata, labels: { x: '1', z: '3' } },
+      spec: { ...base.spec, list: [2] },
+    };
+    expect(mergeFrom(base).to(modified)).toEqual({
+      type: 'merge',
+      body: { metadata: { labels: { y: null, z: '3' } }, spec: { list: [2] } },
+    });
+    expect(mergeFrom(base).to(structuredClone(base)).body).toEqual({});
+  });
+
+  test('carries the version it began with, where that is asked for', () => {
+    const { body } = mergeFrom(base, { optimisticLock: true }).to({ ...base, spec: { ...base.spec, list: [] } });
+    expect(body).toEqual({ metadata: { resourceVersion: '7' }, spec: { list: [] } });
+    expect(() => mergeFrom({ metadata: {} }, { optimisticLock: true })).toThrow(/version/);
+  });
+
+  test('begins with a copy, so that the object itself may be changed', () => {
+    const object = structuredClone(base);
+    const patch = mergeFrom(object);
+    object.spec.deep.a = 5;
+    expect(patch.to(object).body).toEqual({ spec: { deep: { a: 5 } } });
+  });
+
+  test('takes members that are undefined for none, whatever their order', () => {
+    const before: { a?: number; b?: number; c: object } = { a: 1, b: 2, c: { x: 1, y: 2 } };
+    expect(mergeFrom(before).to({ c: { y: 2, x: 1 }, b: undefined, a: 1 }).body).toEqual({ b: null });
+  });
+
+  test('keeps a name that objects treat apart', () => {
+    const { body } = mergeFrom<object>({}).to(JSON.parse('{"__proto__": {"a": 1}}') as object);
+    expect(JSON.stringify(body)).toBe('{"__proto__":{"a":1}}');
+  });
+
+  test('refuses a null that a merge patch could not set', () => {
+    const before: { a: number | null; b: object } = { a: 1, b: {} };
+    for (const modified of [
+      { a: null, b: {} },
+      { a: 1, b: { deep: { c: null } } },
+    ])
+      expect(() => mergeFrom(before).to(modified)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(mergeFrom(before).to({ a: 1, b: { list: [null] } }).body).toEqual({ b: { list: [null] } });
+  });
+
+  test('leads from any state to any other', () => {
+    const seed = testSeed();
+    console.log(`merge patches: CAPSTAN_SEED=${seed}`);
+    const random = new Random(seed);
+    for (let i = 0; i < 2000; i++) {
+      const [before, after] = [state(random, 3), state(random, 3)];
+      const { body } = mergeFrom<object>(before).to(after);
+      expect(mergePatch(before as never, body as never)).toEqual(after);
+    }
+  });
+
+  test('is a conflict with the optimistic lock, and none without, where others were faster', async () => {
+    const { client } = await live();
+    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { other: '1' } } });
+    const locked = mergeFrom(made, { optimisticLock: true }).to({ ...made, data: { page: '2' } });
+    await expect(client.patch(ConfigMaps, at('a'), locked)).rejects.toMatchObject({ reason: 'Conflict' });
+    const free = mergeFrom(made).to({ ...made, data: { page: '2' } });
+    expect((await client.patch(ConfigMaps, at('a'), free)).data).toEqual({ page: '2', other: '1' });
+  });
+});
+
+function state(random: Random, depth: number): Record<string, unknown> {
+  const names = ['a', 'b', 'c', 'd'].filter(() => random.chance(0.6));
+  return Object.fromEntries(
+    names.map((name) => {
+      if (depth > 0 && random.chance(0.5)) return [name, state(random, depth - 1)];
+      return [name, random.pick<unknown>([0, 1, '', 'x', true, [1], [{ a: 1 }], []])];
+    }),
+  );
+}
+
+describe('rawPatch', () => {
+  test('is sent to the byte, with numbers that JavaScript cannot hold', () => {
+    const data = '{"spec":{"big":9223372036854775807}}';
+    expect(rawPatch('merge', data)).toEqual({ type: 'raw', contentType: 'application/merge-patch+json', data });
+    expect(rawPatch('application/apply-patch+cbor', data)).toMatchObject({
+      contentType: 'application/apply-patch+cbor',
+    });
+  });
+
+  test('refuses what is no patch', () => {
+    expect(() => rawPatch('other' as never, '{}')).toThrow(/media type/);
+    expect(() => rawPatch('merge', {} as never)).toThrow(/text/);
+  });
+});

@@ -1,0 +1,106 @@
+/** The limit on requests: who waits, for how long, in which order, and that giving up costs nobody else. */
+import { newSharedInformerFactory, type Transport } from 'capstan/cache';
+import { newClient, RequestRateLimiter, rateLimitedTransport } from 'capstan/client';
+import { ApiServer, FakeClock } from 'capstan/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { at, ConfigMaps, configMap, live, recorded } from './fixtures.ts';
+
+const never = new AbortController().signal;
+
+test('takes ten at once and five a second, as client-go does, where nothing else is said', async () => {
+  const clock = new FakeClock();
+  const { client, requests } = await live({ clock, rateLimit: true });
+  await client.create(ConfigMaps, configMap('a'));
+  const reading = Promise.all(Array.from({ length: 14 }, () => client.get(ConfigMaps, at('a'))));
+  await clock.settle();
+  expect(requests).toHaveLength(10);
+  await clock.run(199);
+  expect(requests).toHaveLength(10);
+  await clock.run(1);
+  expect(requests).toHaveLength(11);
+  await clock.run(800);
+  expect(requests).toHaveLength(15);
+  await reading;
+});
+
+test('is off where it is not asked for', async () => {
+  const { client, requests } = await live({ clock: new FakeClock() });
+  await Promise.all(Array.from({ length: 30 }, (_, i) => client.create(ConfigMaps, configMap(`m${i}`))));
+  expect(requests).toHaveLength(30);
+});
+
+test('counts repeats, and no read from a cache', async () => {
+  const clock = new FakeClock();
+  const { server, transport, requests } = await live();
+  const factory = newSharedInformerFactory(transport);
+  onTestFinished(() => factory.shutdown());
+  const client = newClient({ transport, cache: factory, clock, rateLimit: { qps: 1, burst: 1 } });
+  server.inject({ verb: 'create', do: 'status', status: 429, retryAfter: 0, times: 1 });
+  const creating = client.create(ConfigMaps, configMap('a'));
+  await clock.settle();
+  expect(requests).toHaveLength(1);
+  await clock.run(1000);
+  expect(requests).toHaveLength(2);
+  await creating;
+  for (let i = 0; i < 20; i++) await client.get(ConfigMaps, at('a'));
+});
+
+test('is kept by order of arrival, and whoever gives up takes no token', async () => {
+  const clock = new FakeClock();
+  const limiter = new RequestRateLimiter({ qps: 10, burst: 1, clock });
+  const order: string[] = [];
+  const wait = (name: string, signal = never) =>
+    limiter.wait(signal).then(
+      () => order.push(`${name} at ${clock.now()}`),
+      (error: { code: string }) => order.push(`${name} ${error.code}`),
+    );
+  const abort = new AbortController();
+  const all = [wait('a'), wait('b'), wait('c', abort.signal), wait('d')];
+  await clock.settle();
+  expect(limiter.waiting()).toBe(3);
+  abort.abort();
+  await clock.run(1000);
+  await Promise.all(all);
+  expect(order).toEqual(['a at 0', 'c ABORTED', 'b at 100', 'd at 200']);
+  expect(limiter.waiting()).toBe(0);
+  expect(clock.timers()).toBe(0);
+});
+
+test('holds no watch back, and lists wait with the other requests', async () => {
+  const clock = new FakeClock();
+  const server = await ApiServer.start();
+  onTestFinished(() => server.stop());
+  const { transport, requests } = recorded(server.transport());
+  const limited: Transport = rateLimitedTransport(transport, { qps: 1, burst: 1, clock });
+  onTestFinished(async () => limited.close?.());
+  const abort = new AbortController();
+  const watches = Array.from({ length: 5 }, () =>
+    limited.request({ method: 'GET', path: '/api/v1/pods', query: { watch: 'true' }, signal: abort.signal }),
+  );
+  await Promise.all(watches);
+  expect(requests).toHaveLength(5);
+  const lists = [1, 2].map(() => limited.request({ method: 'GET', path: '/api/v1/pods' }));
+  await clock.settle();
+  expect(requests).toHaveLength(6);
+  await clock.run(1000);
+  for (const response of await Promise.all(lists)) for await (const _ of response.body);
+  expect(requests).toHaveLength(7);
+  abort.abort();
+});
+
+test('may be shared', async () => {
+  const clock = new FakeClock();
+  const limiter = new RequestRateLimiter({ qps: 1, burst: 2, clock });
+  const { transport, requests } = await live();
+  const clients = [1, 2].map(() => newClient({ transport, clock, rateLimit: limiter }));
+  const listing = Promise.all(clients.flatMap((client) => [client.list(ConfigMaps), client.list(ConfigMaps)]));
+  await clock.settle();
+  expect(requests).toHaveLength(2);
+  await clock.run(2000);
+  await listing;
+});
+
+test('is made of numbers', () => {
+  for (const wrong of [{ qps: 0 }, { qps: Number.NaN }, { burst: 0 }, { burst: 1.5 }, null])
+    expect(() => new RequestRateLimiter(wrong as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+});
