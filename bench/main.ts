@@ -16,7 +16,7 @@ const SIZES: Record<Kind, readonly number[]> = {
   queue: [1_000, 100_000, 1_000_000],
   slots: [1_000, 100_000, 1_000_000],
   indexer: [100_000],
-  informer: [20_000],
+  informer: [50_000], // what bench/peers/watch-server.mjs serves unless told otherwise
 };
 
 const WORKS: Record<string, Kind> = {

@@ -13,11 +13,6 @@ export interface Clock {
   clearTimer(timer: unknown): void;
 }
 
-/** The time of day in milliseconds since 1970, for what people and servers read. It may jump; nothing is timed by it. */
-export type WallClock = () => number;
-
-export const systemWallClock: WallClock = () => Date.now();
-
 /** Hosts keep delays in a signed 32-bit integer: `setTimeout(f, 2 ** 31)` fires after 1 ms. Longer ones are chained. */
 const LONGEST = 2 ** 31 - 1;
 

@@ -3,7 +3,7 @@
  * apimachinery: pkg/api/meta/conditions.go. Nothing here changes the list it is given: what comes back is the same list where nothing
  * had to change, and otherwise a new one.
  */
-import { systemWallClock, type WallClock } from '../clock.ts';
+import { systemWallNow } from '../clock.ts';
 import { invalid, requireObject } from '../errors.ts';
 
 /** metav1.Condition. */
@@ -40,7 +40,7 @@ type Known<C extends ConditionLike> = [C] extends [never] ? Condition : C;
 
 export interface SetConditionOptions {
   /** The time of day. Default: the host's. */
-  readonly wallClock?: WallClock;
+  readonly wallNow?: () => number;
 }
 
 /**
@@ -136,6 +136,6 @@ function checked(condition: object): ConditionLike {
   return condition as ConditionLike;
 }
 
-function dated(condition: ConditionLike, { wallClock = systemWallClock }: SetConditionOptions): ConditionLike {
-  return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? timeText(wallClock()) };
+function dated(condition: ConditionLike, { wallNow = systemWallNow }: SetConditionOptions): ConditionLike {
+  return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? timeText(wallNow()) };
 }

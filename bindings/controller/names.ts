@@ -6,7 +6,7 @@ import { CapstanError } from '../errors.ts';
 
 const used = new Set<string>();
 
-/** The function it returns gives the name back. */
+/** The function it returns gives the name back; it is to be called once. */
 export function claimName(name: string): () => void {
   if (used.has(name)) {
     throw new CapstanError(
@@ -16,9 +16,5 @@ export function claimName(name: string): () => void {
     );
   }
   used.add(name);
-  let claimed = true;
-  return () => {
-    if (claimed) used.delete(name);
-    claimed = false;
-  };
+  return () => used.delete(name);
 }

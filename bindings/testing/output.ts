@@ -1,17 +1,34 @@
 /**
  * The way out: a response to which bytes are written, compressed where both sides want it, and told to break off after
- * so many of them or to come in small pieces. Whoever writes need not know of any of this, and nobody else touches a
- * ServerResponse.
+ * so many of them or to come in small pieces. Whoever writes need not know of any of this, and nobody else touches the
+ * reply below.
  */
-import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { macrotask } from '../clock.ts';
+
+export type Headers = Record<string, string | number | string[]>;
+
+/** What is written to: the part of node's ServerResponse that is used here, so that a reply can also be one of this process. */
+export interface Reply {
+  /** What can be cut; null once it was. */
+  readonly socket: { destroySoon(): void; resetAndDestroy(): unknown; destroy(): unknown } | null;
+  readonly writableNeedDrain: boolean;
+  readonly closed: boolean;
+  readonly destroyed: boolean;
+  writeHead(code: number, headers: Headers): unknown;
+  flushHeaders(): void;
+  write(bytes: Buffer): boolean;
+  end(bytes?: Buffer): unknown;
+  destroy(): unknown;
+  on(event: 'drain', run: () => void): unknown;
+  once(event: 'close', run: () => void): unknown;
+}
 
 /** apiserver: endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes. */
 const GZIP_ABOVE = 128 * 1024;
 
 export class Output {
-  readonly #response: ServerResponse;
+  readonly #response: Reply;
   readonly #acceptsGzip: boolean;
   #compressed = false;
   /** How many bytes of the body still go out before the connection is cut. */
@@ -23,7 +40,7 @@ export class Output {
   #queue: (Buffer | (() => void))[] | undefined;
 
   /** @param acceptEncoding the request's header */
-  constructor(response: ServerResponse, acceptEncoding = '') {
+  constructor(response: Reply, acceptEncoding = '') {
     this.#response = response;
     // apiserver: negotiateContentEncoding looks for this very word; `gzip;q=1` is none.
     this.#acceptsGzip = acceptEncoding.split(',').some((token) => token.trim() === 'gzip');
@@ -43,7 +60,7 @@ export class Output {
    * Status and headers, on the wire at once. Without a length the body is chunked.
    * @param compress each write becomes a gzip member of its own, if the client takes gzip
    */
-  begin(code: number, headers: Record<string, string | number | string[]>, compress = false): void {
+  begin(code: number, headers: Headers, compress = false): void {
     this.#compressed = compress && this.#acceptsGzip;
     this.#response.writeHead(code, this.#compressed ? { ...headers, ...GZIPPED } : headers);
     this.#response.flushHeaders();
@@ -69,7 +86,7 @@ export class Output {
   }
 
   /** A whole answer in one go. */
-  send(code: number, headers: Record<string, string | number | string[]>, body: string): void {
+  send(code: number, headers: Headers, body: string): void {
     const plain = Buffer.from(body);
     const zip = this.#acceptsGzip && plain.length > GZIP_ABOVE;
     const bytes = zip ? gzipSync(plain) : plain;

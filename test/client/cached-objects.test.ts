@@ -3,6 +3,7 @@ import { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } from
 import {
   addFinalizer,
   type Condition,
+  newClient,
   type ObjectMeta,
   objectReference,
   removeFinalizer,
@@ -11,7 +12,6 @@ import {
 } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { plainClient } from './plain-client.ts';
 
 interface Thing {
   metadata: ObjectMeta;
@@ -31,7 +31,7 @@ it('helpers leave an object of a cache as it is, and what they give can be writt
   const transport = server.transport();
   const stop = new AbortController();
   const informer = new SharedIndexInformer(new ListWatch(transport, Things));
-  const client = plainClient(transport);
+  const client = newClient({ transport });
   const conditions = [
     { type: 'Ready', status: 'False', reason: 'Wait', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' },
   ];

@@ -11,7 +11,7 @@ import {
 import { describe, expect, it } from 'vitest';
 
 const now = Date.parse('2026-11-21T12:00:00.789Z');
-const wallClock = () => now;
+const wallNow = () => now;
 const hourBefore = '2026-11-21T11:00:00Z';
 const hourAfter = '2026-11-21T13:00:00Z';
 
@@ -29,19 +29,19 @@ const third = condition('third');
 describe('a condition that is set', () => {
   it('comes at the end if there was none of its type', () => {
     const second = condition('second');
-    expect(setStatusCondition([first, third], second, { wallClock })).toEqual([first, third, second]);
+    expect(setStatusCondition([first, third], second, { wallNow })).toEqual([first, third, second]);
   });
 
   it('is dated now, in UTC and to the second, unless it brings a time', () => {
     const { lastTransitionTime: _, ...undated } = condition('second');
-    expect(setStatusCondition(undefined, undated, { wallClock })).toEqual([
+    expect(setStatusCondition(undefined, undated, { wallNow })).toEqual([
       condition('second', { lastTransitionTime: '2026-11-21T12:00:00Z' }),
     ]);
   });
 
   it('brings its own time where the status differs', () => {
     const second = condition('second', { status: 'False', lastTransitionTime: hourAfter });
-    expect(setStatusCondition([first, condition('second'), third], second, { wallClock })).toEqual([
+    expect(setStatusCondition([first, condition('second'), third], second, { wallNow })).toEqual([
       first,
       second,
       third,
@@ -50,7 +50,7 @@ describe('a condition that is set', () => {
 
   it('is dated now where the status differs and it brings none', () => {
     const { lastTransitionTime: _, ...undated } = condition('second', { status: 'False' });
-    const set = setStatusCondition([first, condition('second')], undated, { wallClock });
+    const set = setStatusCondition([first, condition('second')], undated, { wallNow });
     expect(set[1]).toEqual({ ...undated, lastTransitionTime: '2026-11-21T12:00:00Z' });
   });
 
@@ -63,7 +63,7 @@ describe('a condition that is set', () => {
     });
     const before = [first, condition('second'), third];
     const copy = structuredClone(before);
-    expect(setStatusCondition(before, second, { wallClock })).toEqual([
+    expect(setStatusCondition(before, second, { wallNow })).toEqual([
       first,
       { ...second, lastTransitionTime: hourBefore },
       third,

@@ -339,6 +339,14 @@ describe('a structural schema', () => {
     });
   });
 
+  it('of a union of objects of which one asks for nothing restricts nothing', () => {
+    const properties = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } });
+    expect(structural({ anyOf: [{ ...properties('a'), required: ['a'] }, properties('b')] })).toEqual({
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: 'string' } },
+    });
+  });
+
   it('has references put in their places', () => {
     const more = {
       $defs: { port: { type: 'integer', maximum: 65535 }, ports: { type: 'array', items: { $ref: '#/$defs/port' } } },
@@ -553,9 +561,32 @@ describe('a schema library', () => {
     expect(() => defineCustomResource({ ...named, spec: z.object({ at: z.date() }) })).toThrow(
       expect.objectContaining({
         code: 'SCHEMA',
-        message: 'spec: zod cannot give its JSON Schema: Date cannot be represented in JSON Schema',
+        message:
+          'spec: zod cannot give the JSON Schema of what may be written: Date cannot be represented in JSON Schema',
       }),
     );
+  });
+});
+
+describe('a schema that transforms', () => {
+  const define = (schema: z.ZodType) => () => defineCustomResource({ ...named, spec: z.object({ x: schema }) });
+
+  // The type of what comes out would be that of an object which the server never stores.
+  it('is refused, as objects are stored as they were written', () => {
+    expect(define(z.string().transform((text) => text.length))).toThrow(
+      expect.objectContaining({ code: 'SCHEMA', message: expect.stringContaining('Transforms cannot be represented') }),
+    );
+    expect(define(z.string().pipe(z.coerce.number()))).toThrow('spec: the schema transforms values');
+    expect(define(z.codec(z.string(), z.int(), { decode: Number, encode: String }))).toThrow(
+      'spec: the schema transforms',
+    );
+  });
+
+  it('is none for a default, a refinement or a brand', () => {
+    const plain = z.object({ a: z.string().default('x'), b: z.record(z.string(), z.int()).prefault({}) });
+    expect(define(plain.refine(() => true).readonly())).not.toThrow();
+    expect(define(z.string().trim().toLowerCase().brand('name'))).not.toThrow();
+    expect(define(z.string().catch('y'))).not.toThrow();
   });
 });
 

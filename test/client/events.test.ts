@@ -1,11 +1,16 @@
 /** The event recorder: what an Event looks like, when it is a series, what is tried again, and that nobody ever waits for it. */
 import { defineResource, StatusError, TransportError } from 'capstan/cache';
-import { type EventRecorder, type EventRecorderOptions, newEventRecorder, objectReference } from 'capstan/client';
+import {
+  type EventRecorder,
+  type EventRecorderOptions,
+  newClient,
+  newEventRecorder,
+  objectReference,
+} from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ScriptedSink, type Sent } from './event-sink.ts';
-import { plainClient } from './plain-client.ts';
 
 const START = Date.parse('2026-11-21T12:00:00.789Z');
 const MINUTE = 60_000;
@@ -52,7 +57,7 @@ function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
     reportingController: 'c1.example/c1',
     reportingInstance: 'i1',
     clock,
-    wallClock: () => START + clock.now(),
+    wallNow: () => START + clock.now(),
     random: () => 0,
     ...options,
   });
@@ -143,11 +148,20 @@ describe('an event', () => {
     const recorder = start();
     recorder.event(pod, { ...details, note: 'ä'.repeat(512) });
     recorder.event(pod, { ...details, reason: 'Longer', note: `x${'ä'.repeat(600)}` });
+    recorder.event(pod, { ...details, reason: 'Wider', note: 'ä'.repeat(600) });
     await clock.settle();
     const notes = sink.sent.map(({ event }) => event?.note ?? '');
     expect(notes[0]).toBe('ä'.repeat(512));
     expect(notes[1]).toBe(`x${'ä'.repeat(510)}…`);
     expect(new TextEncoder().encode(notes[1]).length).toBe(1024);
+    expect(notes[2]).toBe(`${'ä'.repeat(510)}…`);
+  });
+
+  it('whose second object is none is told without it, and that is reported', async () => {
+    start().event(pod, { ...details, related: { metadata: { name: 'x' } } });
+    await clock.settle();
+    expect(first().event).not.toHaveProperty('related');
+    expect(reported).toEqual([expect.stringContaining('"related" expected an object with apiVersion and kind')]);
   });
 
   it('takes annotations', async () => {
@@ -313,6 +327,40 @@ describe('isomorphic events', () => {
     expect(sink.verbs).toEqual(['create', 'create']);
   });
 
+  it('end each in its own time', async () => {
+    const recorder = start();
+    const late = { ...details, reason: 'Late' };
+    recorder.event(pod, details);
+    await clock.run(3 * MINUTE);
+    recorder.event(pod, late);
+    await clock.run(4 * MINUTE);
+    recorder.event(pod, late);
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs, 'the later one goes on, the earlier one is new').toEqual([
+      'create',
+      'create',
+      'patch 2',
+      'create',
+    ]);
+    await clock.run(6 * MINUTE - 1);
+    expect(clock.timers()).toBe(2);
+    await clock.run(1);
+    expect(clock.timers(), 'only the one that refreshes is left').toBe(1);
+  });
+
+  it('are not written with those that go on if there was but one', async () => {
+    const recorder = start();
+    for (let i = 0; i < 6; i++) {
+      await clock.run(5 * MINUTE);
+      recorder.event(pod, details);
+    }
+    await clock.run(4 * MINUTE);
+    recorder.event(pod, { ...details, reason: 'Single' });
+    await clock.run(2 * MINUTE);
+    expect(sink.verbs.filter((verb) => verb !== 'create')).toEqual(['patch 2', 'patch 6']);
+  });
+
   it('that go on are written every half an hour, as the server forgets an Event after an hour', async () => {
     const recorder = start();
     for (let minute = 0; minute < 62; minute++) {
@@ -343,6 +391,25 @@ describe('isomorphic events', () => {
     recorder.event(pod, details);
     await clock.settle();
     expect(sink.verbs).toEqual(['create', 'patch 2']);
+    expect(reported).toEqual([]);
+  });
+
+  // Somebody else's write is not expected; a proxy's cache, or a second server that is behind, can look like this.
+  it('that are not there to be patched and there when they are created are patched ten seconds later', async () => {
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.settle();
+    let seen = 0;
+    sink.answer = ({ verb }) => {
+      seen++;
+      if (seen > 2) return undefined;
+      return verb === 'patch' ? status(404, 'NotFound') : status(409, 'AlreadyExists');
+    };
+    recorder.event(pod, details);
+    await clock.run(9_999);
+    expect(sink.verbs).toEqual(['create', 'patch 2', 'create 2']);
+    await clock.run(1);
+    expect(sink.verbs.slice(3)).toEqual(['patch 2']);
     expect(reported).toEqual([]);
   });
 
@@ -435,6 +502,7 @@ describe('a write that fails', () => {
   it.each([
     ['refuses it', status(422, 'Invalid')],
     ['forbids it', status(403, 'Forbidden')],
+    ['has no such namespace', status(404, 'NotFound')],
   ])('is not tried again if the server %s', async (_, error) => {
     sink.answer = () => error;
     start().event(pod, details);
@@ -554,7 +622,7 @@ describe('on a server', () => {
       await transport.close?.();
       await server.stop();
     });
-    const recorder = newEventRecorder({ client: plainClient(transport), reportingController: 'c1', clock });
+    const recorder = newEventRecorder({ client: newClient({ transport }), reportingController: 'c1', clock });
     recorder.event(pod, details);
     recorder.event(pod, details);
     recorder.event(pod, { ...details, reason: 'Stopped' });

@@ -7,12 +7,12 @@ import {
   FinalizeError,
   Finalizers,
   finalizer,
+  newClient,
   type ObjectMeta,
   removeFinalizer,
 } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { plainClient } from './plain-client.ts';
 
 interface Thing {
   metadata: ObjectMeta;
@@ -190,7 +190,7 @@ describe('the frame of one finalizer', () => {
       await transport.close?.();
       await server.stop();
     });
-    const client = plainClient(transport);
+    const client = newClient({ transport });
     return { client, create: (...finalizers) => client.create(Things, living(...finalizers)) };
   }
   const handlers = () => ({ apply: vi.fn(() => 'applied'), cleanup: vi.fn(() => 'cleaned') });
@@ -238,9 +238,12 @@ describe('the frame of one finalizer', () => {
     expect(run.cleanup).not.toHaveBeenCalled();
   });
 
-  it('writes nothing where the finalizers are others than were seen', async () => {
+  it.each([
+    ['there was none', []],
+    ['there were some', ['a.example/x']],
+  ])('writes nothing where the finalizers are others than were seen, when %s', async (_, seen) => {
     const { client, create } = await started();
-    const object = await create();
+    const object = await create(...seen);
     await client.patch(Things, key, { type: 'merge', body: { metadata: { finalizers: ['other.example/x'] } } });
     await expect(finalizer(client, Things, NAME, object, handlers())).rejects.toMatchObject({ status: 422 });
     expect(names(await client.get(Things, key))).toEqual(['other.example/x']);

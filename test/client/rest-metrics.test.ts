@@ -77,6 +77,14 @@ describe('a measured transport', () => {
     expect(samples[0]?.labels).toEqual({ host: 'api:6443', verb: 'GET', le: '0.005' });
   });
 
+  test('measures a request once, however long its reader goes on after the end', async () => {
+    const { instrumented, metrics } = measured(slowTransport);
+    const iterator = (await instrumented.request({ method: 'GET', path: '/' })).body[Symbol.asyncIterator]();
+    for (let i = 0; i < 5; i++) await iterator.next();
+    await iterator.return?.();
+    expect(seconds(metrics)).toBe(3);
+  });
+
   test('measures one whose reader leaves, and one that is cut', async () => {
     const left = measured(slowTransport);
     for await (const _ of (await left.instrumented.request({ method: 'GET', path: '/' })).body) break;

@@ -78,6 +78,31 @@ test('a retry has its own delay, but none begins before the request is quiet', a
   expect(calls).toHaveLength(3);
 });
 
+test('what the queue hands out in that time comes later, with its causes and its priority', async () => {
+  const gate = Promise.withResolvers<undefined>();
+  const causes: string[][] = [];
+  const { source, calls, start, clock } = rig(
+    ({ name }, context) => {
+      causes.push(context.causes.map(({ kind, at }) => `${kind}@${at}`));
+      return name === 'gate' ? gate.promise : undefined;
+    },
+    { debounceMs: 100 },
+  );
+  await start();
+  source.add('a', { after: 30, priority: 9 }, causeOf('create', 0));
+  source.add('a', {}, causeOf('update', 1));
+  await clock.run(50);
+  source.add('gate');
+  source.add('b', { priority: 8 });
+  await clock.run(45);
+  source.add('a', {}, causeOf('update', 95));
+  await clock.run(60);
+  gate.resolve(undefined);
+  await clock.run(1000);
+  expect(calls).toEqual(['gate@150', 'b@155', 'a@195']);
+  expect(causes.at(-1)).toEqual(['create@0', 'update@1', 'update@95']);
+});
+
 test('what a source adds with a delay of its own keeps that', async () => {
   const { source, calls, start, clock } = rig(undefined, { debounceMs: 100 });
   await start();
@@ -102,10 +127,12 @@ test('the highest priority of that time counts', async () => {
   source.add('normal');
   source.add('high', { priority: 5 });
   source.add('high', { priority: -100 });
+  source.add('higher', { priority: -100 });
+  source.add('higher', { priority: 6 });
   await clock.run(100);
   gate.resolve();
   await clock.settle();
-  expect(calls).toEqual(['gate@100', 'high@200', 'normal@200']);
+  expect(calls).toEqual(['gate@100', 'higher@200', 'high@200', 'normal@200']);
 });
 
 test('the report shows what waits to be quiet, and for how long', async () => {

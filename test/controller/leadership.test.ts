@@ -1,7 +1,7 @@
 /** Controllers of a manager that elects: warm-up before they lead, and no reconcile without a lease. controller-runtime: controller_test.go, Warmup. */
 import { createController, enqueueRequestForObject, newControllerManagedBy } from 'capstan/controller';
-import { setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PriorityQueue, setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';
@@ -13,6 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   setErrorHandler(previous);
+  vi.restoreAllMocks();
 });
 
 const never = new Promise<void>(() => undefined);
@@ -101,6 +102,20 @@ describe('the warm-up', () => {
     await clock.settle();
     expect([controller.report().state, clock.timers()]).toEqual(['ended', 0]);
     await controller.run();
+  });
+
+  test('that ends before it leads gives back its name and everything that it holds', async () => {
+    const manager = new FakeManager();
+    const make = () =>
+      createController({ manager, name: 'warm', for: Widget, enableWarmup: true, reconcile: () => undefined });
+    make();
+    await manager.warmup();
+    expect(make).toThrow(/exists already/);
+    const disposals = vi.spyOn(PriorityQueue.prototype, 'dispose');
+    manager.stop();
+    await manager.clock.settle();
+    expect(disposals).toHaveBeenCalledTimes(1);
+    expect(make).not.toThrow();
   });
 
   test('several times at once, also beside the start, starts the sources once', async () => {

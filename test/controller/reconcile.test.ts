@@ -124,12 +124,14 @@ describe('a panic', () => {
 
 describe('the time-out', () => {
   /** Counts the time-outs of one reconcile. */
+  let pause: (context: ReconcileContext<object>, ms: number) => Promise<undefined>;
   async function timeouts(
     reconcile: Parameters<typeof rig>[0],
     { reconciliationTimeout = 50, stopAt = Number.POSITIVE_INFINITY } = {},
   ): Promise<number | undefined> {
     const metrics = new ControllerMetrics();
     const { source, start, clock, controller } = rig(reconcile, { metrics, reconciliationTimeout });
+    pause = (_, ms) => new Promise((resolve) => clock.setTimer(() => resolve(undefined), ms));
     await start();
     source.add('a');
     if (stopAt < 1000) clock.setTimer(() => void controller.stop(), stopAt);
@@ -154,6 +156,7 @@ describe('the time-out', () => {
     expect(await timeouts(() => undefined)).toBe(0);
     expect(await timeouts(() => Promise.reject(new DOMException('mine', 'TimeoutError')))).toBe(0);
     expect(await timeouts(untilAborted, { stopAt: 20 })).toBe(0);
+    expect(await timeouts((_, context) => pause(context, 100), { stopAt: 20 })).toBe(0);
     expect(await timeouts(untilAborted, { reconciliationTimeout: 0, stopAt: 900 })).toBe(0);
   });
 });

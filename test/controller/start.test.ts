@@ -9,7 +9,7 @@ import {
   requestKey,
   setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeCluster } from './fake-cluster.ts';
 import { Widget } from './resources.ts';
 import { fail, requestOf, rig, TestSource } from './rig.ts';
@@ -22,6 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   setErrorHandler(previous);
+  vi.restoreAllMocks();
 });
 
 const never = new Promise<void>(() => undefined);
@@ -337,6 +338,24 @@ describe('a worker that fails by something else than its reconcile', () => {
     expect(calls).toHaveLength(2);
   });
 });
+
+test.each([true, false])(
+  'the end waits for what runs, not for what is queued, and gives the queue back (priorities: %s)',
+  async (usePriorityQueue) => {
+    const disposals = vi.spyOn(RateLimitingQueue.prototype, 'dispose');
+    const gate = Promise.withResolvers<undefined>();
+    const { source, calls, start, clock, controller } = rig(() => gate.promise, { usePriorityQueue });
+    await start();
+    for (const name of ['a', 'b', 'c']) source.add(name);
+    await clock.settle();
+    const stopped = controller.stop();
+    expect(disposals).not.toHaveBeenCalled();
+    gate.resolve(undefined);
+    await stopped;
+    expect(calls).toEqual(['a@0']);
+    expect(disposals).toHaveBeenCalledTimes(1);
+  },
+);
 
 test('the end drops what waits in any way, and what sources still say', async () => {
   const { source, calls, start, clock, controller } = rig(() => ({ requeueAfter: 5 }));

@@ -15,6 +15,7 @@ import {
   finalizer,
   installCRDs,
   type KubeEvent,
+  newClient,
   newEventRecorder,
   objectReference,
   setControllerReference,
@@ -27,7 +28,6 @@ import * as v from 'valibot';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { CASES, objectOf, Wide } from '../client/crd-cases.ts';
-import { plainClient } from '../client/plain-client.ts';
 import { type Sample, sample } from '../client/random-schemas.ts';
 import { Random, testSeed } from '../random.ts';
 import { textOf } from '../testing/client.ts';
@@ -42,7 +42,7 @@ let client: Client;
 beforeAll(async () => {
   plane = await ControlPlane.start();
   transport = kubeConfigTransport(await readKubeConfig(plane));
-  client = plainClient(transport);
+  client = newClient({ transport });
 });
 
 afterAll(async () => {

@@ -67,6 +67,11 @@ export class Program {
     }
   }
 
+  /** Sends a signal and waits for nothing: SIGSTOP, for one, has no end to wait for. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** Everything it has written so far. */
   output(): string {
     return readFileSync(this.log, 'utf8');

@@ -51,3 +51,15 @@ test('hello-controller: greets every ConfigMap and ends', async () => {
   const output = await run('examples/hello-controller.ts');
   expect(output.trim().split('\n').sort()).toEqual(['greeted default/first', 'greeted default/last']);
 });
+
+test('webhook-source: what is posted to an endpoint reaches the objects that it concerns', async () => {
+  const lines = (await run('examples/webhook-source.ts')).trim().split('\n');
+  expect(lines.filter((line) => line.startsWith('pushed'))).toEqual([
+    'pushed press: 202',
+    'pushed cart: 202',
+    'pushed unused: 202',
+    'pushed nonsense: 400',
+  ]);
+  const rolledOut = lines.map((line) => /^(\S+ runs \S+), because of .*webhook$/.exec(line)?.[1]).filter(Boolean);
+  expect(rolledOut.sort()).toEqual(['blog runs sha256:1', 'news runs sha256:1', 'shop runs sha256:2']);
+});

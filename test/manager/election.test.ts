@@ -16,6 +16,8 @@ type Stored = Parameters<ResourceLock['update']>[0];
 class SharedLease {
   record: Stored | undefined;
   readonly cut = new Set<string>();
+  /** Called when the record has been written, before the writer hears of it. */
+  onWrite = (): void => undefined;
   #version = 0;
 
   lock(identity: string): ResourceLock {
@@ -26,6 +28,7 @@ class SharedLease {
     const write = (record: Stored): void => {
       this.record = record;
       seen = ++this.#version;
+      this.onWrite();
     };
     const status = (code: number, message: string) => new StatusError(code, { message }, 'lease');
     return {
@@ -228,6 +231,17 @@ describe('a manager with an election', () => {
     await clock.run(0);
     await expect(done).rejects.toBe(failure);
     expect(log).not.toContain('leader starts');
+  });
+
+  test('does not begin to lead where its end begins in the moment in which the lease is its own', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const { log, stop, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
+    lease.onWrite = stop;
+    await clock.run(0);
+    await done;
+    expect(log).toEqual(['other starts', 'other is stopped', 'other ends']);
+    expect(lease.record?.holderIdentity).toBe('');
   });
 
   test('hands over: the next one leads after the release, at its next try', async () => {

@@ -29,6 +29,14 @@ describe('merged expositions', () => {
     expect(text).toBe(counter('a_total', `${odd} 1`, 'a_total 5'));
   });
 
+  test('have the help of the first', () => {
+    const text = mergeExpositions([
+      counter('a_total', 'a_total{x="1"} 1'),
+      '# HELP a_total Other.\na_total{x="2"} 2\n',
+    ]);
+    expect(text).toBe(counter('a_total', 'a_total{x="1"} 1', 'a_total{x="2"} 2'));
+  });
+
   test('keep the samples of a histogram together', () => {
     const provider = (name: string) => {
       const metrics = new PrometheusProvider({ flavor: 'controller-runtime' });

@@ -181,6 +181,7 @@ describe('the start of a manager', () => {
     stopper.abort();
     await done;
     expect([before.isStopped(), later.isStopped()]).toEqual([true, true]);
+    expect(() => manager.cache.informerFor(ConfigMap, { namespace: 'other' })).toThrow('shut down');
   });
 
   test('says for which caches it waits', async () => {

@@ -152,7 +152,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
 
   /** The page's timers in the test's hands: `tick()` ends a second, `round()` resolves when what that began has been shown. */
   const TIMERS = `
-    window.setTimeout = (run) => { window.due = run; window.shown?.(); return 1; };
+    window.setTimeout = (run, ms) => { window.due = run; window.wait = ms; window.shown?.(); return 1; };
     window.clearTimeout = () => { window.due = undefined; };
     window.tick = () => { const run = window.due; window.due = undefined; run?.(); return run !== undefined; };
     window.round = () => new Promise((resolve) => { window.shown = resolve; tick(); });`;
@@ -180,6 +180,19 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     show({ name: 'renamed' });
     await page.evaluate('round()');
     expect(await page.evaluate('changes')).not.toEqual([]);
+  });
+
+  it('shows two controllers of one name as two, however often', async () => {
+    report = reportOf({ controllers: [controllerOf(), controllerOf({ keys: [] })] });
+    const page = await openByHand('demo/shop');
+    const counts = "['#view > section', '.verdict'].map((each) => document.querySelectorAll(each).length)";
+    const before = await page.evaluate(counts);
+    expect(before).toEqual([5, 2]);
+    for (let i = 0; i < 3; i++) await page.evaluate('round()');
+    expect(await page.evaluate(counts)).toEqual(before);
+    report = reportOf();
+    await page.evaluate('round()');
+    expect(await page.evaluate(counts)).toEqual([4, 1]);
   });
 
   it('pauses and resumes', async () => {
@@ -236,8 +249,22 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     ]);
   });
 
-  it('asks for more keys when there are more', async () => {
-    show({ keys: Array.from({ length: 500 }, (_, i) => keyOf(`site-${i}`)) });
+  it('asks less often for a state that takes long to make', async () => {
+    const page = await openByHand();
+    await page.evaluate(`(() => {
+      const { now } = performance;
+      let late = 0;
+      performance.now = () => now.call(performance) + late;
+      const { fetch } = window;
+      window.fetch = async (...all) => { const answer = await fetch(...all); late += window.takes; return answer; };
+    })()`);
+    const waits = async (ms: number): Promise<number> => page.evaluate(`(takes = ${ms}, round().then(() => wait))`);
+    expect(await waits(150)).toBeGreaterThanOrEqual(3000);
+    expect(await waits(60_000)).toBe(5000);
+  });
+
+  it('asks for more keys when there are more, up to a thousand', async () => {
+    show({ keys: Array.from({ length: 1001 }, (_, i) => keyOf(`site-${i}`)) });
     const page = await openByHand();
     const rows = `document.querySelectorAll('table[aria-label=Queue] .key').length`;
     expect(await page.evaluate(rows)).toBe(50);
@@ -246,7 +273,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.until(`${rows} === 250`);
     await page.click('.more');
     await page.evaluate('tick()');
-    await page.until(`${rows} === 500 && document.querySelector('.more') === null`);
+    await page.until(`${rows} === 1000 && document.querySelector('.more') === null`);
+    expect(await text(page, '#controller-website .note')).toBe('Only 1 000 are listed: ask for one by its name.');
   });
 
   it('shows the words of a stranger as words', async () => {

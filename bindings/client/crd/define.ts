@@ -7,10 +7,11 @@ import { defineResource, groupVersion, type IndexSpec, type Resource } from '../
 import { CapstanError, invalid, requireObject } from '../../errors.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { CRDVersion, CustomResourceDefinition, PrinterColumn, ScaleSubresource } from './definition.ts';
+import { canonical } from './nodes.ts';
 import {
   type InferInput,
   type InferOutput,
-  jsonSchemaOf,
+  jsonSchemasOf,
   requireSchema,
   type StandardSchema,
 } from './standard-schema.ts';
@@ -209,7 +210,9 @@ function objectSchema(options: Omit<AnyOptions, 'indexers'>): StructuralSchema {
     all[path] = { ...all[path], 'x-kubernetes-validations': [...rules] };
   const translation = new Translation(all);
   const part = (name: string, schema: StandardSchema): StructuralSchema => {
-    const translated = translation.document(jsonSchemaOf(name, schema), name);
+    const { input, output } = jsonSchemasOf(name, schema);
+    const translated = translation.document(input, name);
+    checkStored(name, translated, translation.document(output, name));
     if (translated.type !== 'object') throw new SchemaError(name, 'expected a schema of objects');
     return translated;
   };
@@ -230,6 +233,22 @@ function objectSchema(options: Omit<AnyOptions, 'indexers'>): StructuralSchema {
   if (unused !== undefined)
     throw new SchemaError(unused, 'there is nothing at this path; items are at "[]", members of any name at ".*"');
   return schema;
+}
+
+/** What is stored is what was written, so a schema whose values come out as others would give objects a type that they do not have. */
+function checkStored(name: string, written: StructuralSchema, read: StructuralSchema): void {
+  if (canonical(withoutDefaults(written)) !== canonical(withoutDefaults(read)))
+    throw new SchemaError(
+      name,
+      'the schema transforms values: they are stored as they were written, and so have to be read',
+    );
+}
+
+/** A member with a default may be left out, and is there nonetheless. */
+function withoutDefaults(schema: StructuralSchema): unknown {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value) => (key === 'default' || key === 'required' ? undefined : value)),
+  );
 }
 
 function manifest(

@@ -32,6 +32,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 /** The part of Standard JSON Schema that is used. */
 interface Converter {
   input(options: { target: string }): JsonSchema;
+  output(options: { target: string }): JsonSchema;
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */
@@ -43,21 +44,28 @@ export function requireSchema(name: string, schema: unknown): void {
     throw invalid(name, 'a Standard Schema, such as one of Zod, Valibot or ArkType', schema);
 }
 
-/** The JSON Schema of what may be written. Throws CapstanError SCHEMA for a schema that has none, with the library's words as its cause. */
-export function jsonSchemaOf(name: string, schema: StandardSchema): JsonSchema {
-  const { vendor, jsonSchema } = schema['~standard'] as { vendor: string; jsonSchema?: Converter };
-  if (typeof jsonSchema?.input !== 'function')
+/**
+ * The JSON Schemas of what may be written, and of what is there after validation. Throws CapstanError SCHEMA for a schema that has none, with
+ * the library's words as its cause.
+ */
+export function jsonSchemasOf(name: string, schema: StandardSchema): { input: JsonSchema; output: JsonSchema } {
+  const { vendor, jsonSchema } = schema['~standard'] as { vendor: string; jsonSchema?: Partial<Converter> };
+  const { input, output } = jsonSchema ?? {};
+  if (typeof input !== 'function' || typeof output !== 'function')
     throw new CapstanError(
       'SCHEMA',
       `${name}: this schema of ${vendor} gives no JSON Schema ("~standard".jsonSchema): take Zod 4.2, ArkType 2.1.28 or later, ` +
         'toStandardJsonSchema(schema) of @valibot/to-json-schema, or withJsonSchema(schema, jsonSchema)',
     );
-  try {
-    return jsonSchema.input({ target: 'draft-2020-12' });
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CapstanError('SCHEMA', `${name}: ${vendor} cannot give its JSON Schema: ${why}`, { cause });
-  }
+  const convert = (convertTo: Converter['input'], what: string): JsonSchema => {
+    try {
+      return convertTo.call(jsonSchema, { target: 'draft-2020-12' });
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new CapstanError('SCHEMA', `${name}: ${vendor} cannot give the JSON Schema of ${what}: ${why}`, { cause });
+    }
+  };
+  return { input: convert(input, 'what may be written'), output: convert(output, 'what comes out of it') };
 }
 
 /**

@@ -122,15 +122,16 @@ export interface Reporter {
   readonly reportingInstance: string;
 }
 
-/** @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself */
+/** @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself. Throws CapstanError INVALID_ARGUMENT. */
 export function makeEvent(
   reporter: Reporter,
   regarding: ObjectReference,
+  related: ObjectReference | undefined,
   details: EventDetails,
   wallMs: number,
   name: (regarding: string) => string,
 ): KubeEvent {
-  const { type = 'Normal', reason, action, note = '', related, annotations } = details;
+  const { type = 'Normal', reason, action, note = '', annotations } = details;
   if (type !== 'Normal' && type !== 'Warning') throw invalid('type', '"Normal" or "Warning"', type);
   requireWord('reason', reason);
   requireWord('action', action);
@@ -147,7 +148,7 @@ export function makeEvent(
     action,
     reason,
     regarding,
-    ...(related === undefined ? {} : { related: referenceTo('related', related) }),
+    ...(related === undefined ? {} : { related }),
     note: cut(note, NOTE_BYTES),
     type,
   };
@@ -180,17 +181,17 @@ const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0
  * colons), a random one. Two of one recorder never get the same; the time's last six digits are random, so that those of two hardly do.
  */
 export class EventNames {
-  readonly #wallClock: () => number;
+  readonly #wallNow: () => number;
   readonly #random: () => number;
   #last = 0n;
 
-  constructor(wallClock: () => number, random: () => number) {
-    this.#wallClock = wallClock;
+  constructor(wallNow: () => number, random: () => number) {
+    this.#wallNow = wallNow;
     this.#random = random;
   }
 
   next(regarding: string): string {
-    const nanos = BigInt(Math.floor(this.#wallClock())) * 1_000_000n + BigInt(Math.floor(this.#random() * 1e6));
+    const nanos = BigInt(Math.floor(this.#wallNow())) * 1_000_000n + BigInt(Math.floor(this.#random() * 1e6));
     this.#last = nanos > this.#last ? nanos : this.#last + 1n;
     const name = `${regarding}.${this.#last.toString(16)}`;
     return SUBDOMAIN.test(name) ? name : `event.${this.#digits(16)}.${this.#last.toString(16)}`;

@@ -4,7 +4,7 @@
  */
 
 import { abortable } from '../../cache/wait.ts';
-import { type Clock, systemClock, systemWallClock, type WallClock } from '../../clock.ts';
+import { type Clock, systemClock, systemWallNow } from '../../clock.ts';
 import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import type { Writer } from '../types.ts';
@@ -14,6 +14,7 @@ import {
   type EventType,
   formatNote,
   makeEvent,
+  type ObjectReference,
   referenceTo,
   WORD_LENGTH,
 } from './event.ts';
@@ -35,7 +36,7 @@ export interface EventRecorderOptions {
   /** Events that may wait to be written; one that finds no room is dropped. Default 1000. */
   readonly maxQueued?: number;
   readonly clock?: Clock;
-  readonly wallClock?: WallClock;
+  readonly wallNow?: () => number;
   /** In [0, 1). Default Math.random. */
   readonly random?: () => number;
 }
@@ -65,7 +66,7 @@ const QUALIFIED = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.
 /** Made by {@link newEventRecorder}. */
 export class EventRecorder implements EventSink {
   readonly #reporter: { readonly reportingController: string; readonly reportingInstance: string };
-  readonly #wallClock: WallClock;
+  readonly #wallNow: () => number;
   readonly #names: EventNames;
   readonly #filter: SpamFilter;
   readonly #writer: EventWriter;
@@ -77,7 +78,7 @@ export class EventRecorder implements EventSink {
   constructor(options: EventRecorderOptions) {
     requireObject('options', options);
     const { client, reportingController, burst = 25, refillMs = 300_000, maxQueued = 1000 } = options;
-    const { clock = systemClock, wallClock = systemWallClock, random = Math.random } = options;
+    const { clock = systemClock, wallNow = systemWallNow, random = Math.random } = options;
     requireFunction('client.create', client?.create);
     requireFunction('client.patch', client?.patch);
     requireInteger('burst', burst, 1);
@@ -89,8 +90,8 @@ export class EventRecorder implements EventSink {
     if (typeof reportingInstance !== 'string' || reportingInstance === '' || reportingInstance.length > WORD_LENGTH)
       throw invalid('reportingInstance', `a name of 1 to ${WORD_LENGTH} characters`, reportingInstance);
     this.#reporter = { reportingController, reportingInstance };
-    this.#wallClock = wallClock;
-    this.#names = new EventNames(wallClock, random);
+    this.#wallNow = wallNow;
+    this.#names = new EventNames(wallNow, random);
     this.#filter = new SpamFilter(clock, burst, refillMs);
     this.#writer = new EventWriter({
       client,
@@ -175,10 +176,11 @@ export class EventRecorder implements EventSink {
 
   #record(regarding: object, details: EventDetails): void {
     requireObject('details', details);
-    const now = this.#wallClock();
+    const now = this.#wallNow();
     const reference = referenceTo('regarding', regarding);
     if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');
-    const event = makeEvent(this.#reporter, reference, details, now, (name) => this.#names.next(name));
+    const related = relatedTo(details.related);
+    const event = makeEvent(this.#reporter, reference, related, details, now, (name) => this.#names.next(name));
     const key = seriesKey(event);
     const { kind, namespace, name, uid, apiVersion } = reference;
     const accepted = () => this.#filter.accept(JSON.stringify([kind, namespace, name, uid, apiVersion, event.type]));
@@ -211,6 +213,17 @@ export class EventRecorder implements EventSink {
   #lost(error: CapstanError): void {
     this.#counts.lost++;
     handleError(error, 'event recorder');
+  }
+}
+
+/** An event without its second object says more than none. */
+function relatedTo(object: object | undefined): ObjectReference | undefined {
+  if (object === undefined) return undefined;
+  try {
+    return referenceTo('related', object);
+  } catch (error) {
+    handleError(error, 'event recorder');
+    return undefined;
   }
 }
 

@@ -80,7 +80,7 @@ export class EventWriter {
       entry.state = 'writing';
       const succeeded = await this.#write(entry);
       // Whoever added it meanwhile may have had nothing to say that was not in this write.
-      const again = (entry.state as Entry['state']) === 'again' && (entry.refresh || entry.count > entry.written);
+      const again = (entry.state as Entry['state']) === 'again' && entry.count > entry.written;
       entry.state = 'idle';
       if (succeeded && again) this.add(entry);
     }
@@ -109,7 +109,6 @@ export class EventWriter {
   /** One try: an Event that the server has not is created, with its series if it has one by now; one that it has gets its series. */
   async #send(entry: Entry): Promise<void> {
     const { count } = entry;
-    entry.refresh = false;
     if (entry.written === 0) {
       if (await this.#created(entry)) {
         entry.written = count;
@@ -123,7 +122,10 @@ export class EventWriter {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       entry.written = 0; // the server has forgotten it
-      if (!(await this.#created(entry))) throw error;
+      if (!(await this.#created(entry))) {
+        entry.written = 1;
+        throw new Overtaken('the event came and went while it was written', error);
+      }
     }
     entry.written = count;
   }
@@ -146,13 +148,17 @@ export class EventWriter {
   }
 }
 
-/**
- * Whether the next try may go better: client-go gives up at any Status, as its REST client has repeated 429 and 5xx before. A 404 is that
- * of a patch whose Event was there again when it was to be created, or of a namespace that is gone.
- */
+/** The Event was not there to be patched, and was there when it was to be created: the next patch will find it. */
+class Overtaken extends CapstanError {
+  constructor(message: string, cause: unknown) {
+    super('EVENT', message, { cause });
+  }
+}
+
+/** Whether the next try may go better. client-go gives up at any Status, as its REST client has repeated 429 and 5xx before. */
 function isPassing(error: unknown): boolean {
-  if (error instanceof StatusError) return error.status === 429 || error.status >= 500 || isNotFound(error);
-  if (error instanceof CapstanError) return PASSING.has(error.code);
+  if (error instanceof StatusError) return error.status === 429 || error.status >= 500;
+  if (error instanceof CapstanError) return error instanceof Overtaken || PASSING.has(error.code);
   return true;
 }
 

@@ -40,14 +40,32 @@ type Said = Pick<Verdict, 'state' | 'text'> & Partial<Verdict>;
 export function verdictsFor(request: Request, report: ManagerReport, found: Found): Verdict[] {
   const { namespace, name } = request;
   const all = report.controllers.map((controller): Verdict => {
-    const said = verdictOf(request, controller, report, found);
-    return { controller: controller.name, namespace, name, notes: [], causes: [], ...said };
+    const { causes = [], ...said } = verdictOf(request, controller, report, found);
+    return {
+      controller: controller.name,
+      namespace,
+      name,
+      notes: [],
+      ...said,
+      causes: withOrigin(causes, request, controller),
+    };
   });
   return all.sort((a, b) => rank(a) - rank(b));
 }
 
 const rank = ({ state, notes, causes }: Verdict): number =>
   state === 'idle' ? 2 : state === 'blocked' && notes.length === 0 && causes.length === 0 ? 1 : 0;
+
+const AGAIN: ReadonlySet<Cause['kind']> = new Set(['retry', 'requeue', 'requeueAfter']);
+
+/** What comes again and again has an event at its beginning, among the causes of the runs before. */
+function withOrigin(causes: readonly Cause[], request: Request, { recent }: ControllerReport): readonly Cause[] {
+  if (causes.length === 0 || causes.some(({ kind }) => !AGAIN.has(kind))) return causes;
+  const earlier = recent
+    .filter((run) => isFor(request, run))
+    .map((run) => run.causes.filter(({ kind }) => !AGAIN.has(kind)));
+  return [...(earlier.find((events) => events.length > 0) ?? []), ...causes];
+}
 
 function verdictOf(request: Request, controller: ControllerReport, report: ManagerReport, found: Found): Said {
   const key = controller.keys.find((each) => isFor(request, each));
@@ -80,12 +98,11 @@ function processing(key: KeyReport, { state }: ControllerReport, report: Manager
 
 function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
-  const busy =
-    queue.processing >= workers
-      ? `all ${count(workers, 'worker')} busy`
-      : `${queue.processing} of ${workers} workers busy`;
+  const all = workers === 1 ? 'the only worker is busy' : `all ${workers} workers are busy`;
+  const busy = queue.processing >= workers ? all : `${queue.processing} of ${workers} workers are busy`;
+  const others = `${count(queue.ready, 'request')} ${queue.ready === 1 ? 'is' : 'are'} ready`;
   const rank = key.priority === undefined || key.priority === 0 ? '' : ` Its priority is ${key.priority}.`;
-  const text = `It has been ready${since}, and waits for a worker: ${busy}, ${count(queue.ready, 'request')} ready.${rank}`;
+  const text = `It has been ready${since}, and waits for a worker: ${busy}, ${others}.${rank}`;
   return { state: key.failures > 0 ? 'failing' : 'queued', text, error: key.lastError, causes: key.causes };
 }
 

@@ -219,6 +219,8 @@ function schemaOf(version: JsonObject): { schema?: Schema; scale?: ScalePaths } 
 export class Kinds {
   readonly #byResource = new Map<string, Kind>();
   readonly #builtInKinds = new Set<string>();
+  /** The custom resources with a status; undefined: all but those that are defined otherwise. */
+  #statusOf: ReadonlySet<string> | undefined;
 
   constructor() {
     for (const kind of builtIns()) {
@@ -229,7 +231,8 @@ export class Kinds {
 
   /** The resource, built in, learned or guessed. Asking teaches nothing. */
   get(name: ResourceName): Kind {
-    return this.#byResource.get(resourceKey(name)) ?? guess(name);
+    const key = resourceKey(name);
+    return this.#byResource.get(key) ?? { ...guess(name), status: this.#statusOf?.has(key) ?? true };
   }
 
   /** From now on the resource is served, or not. What is known of it is kept. */
@@ -247,6 +250,28 @@ export class Kinds {
     if (kind.known && kind.namespaced !== undefined) return;
     const named = kind.known ? kind : { ...kind, kind: object.kind, listKind: `${object.kind}List`, known: true };
     this.#byResource.set(resourceKey(kind), { ...named, namespaced: kind.namespaced ?? object.namespaced });
+  }
+
+  /** A custom resource is known before its first object. Of one that is defined, or built in, nothing changes. */
+  declare(resource: ResourceName & { kind: string; namespaced: boolean }): void {
+    const { group, version, plural, kind, namespaced } = resource;
+    const name = { group, version, plural };
+    const known = this.get(name);
+    if (known.known) return;
+    const status = this.#statusOf === undefined || this.#statusOf.has(resourceKey(name));
+    const singular = kind.toLowerCase();
+    this.#byResource.set(resourceKey(name), {
+      ...{ ...known, kind, listKind: `${kind}List`, singular, known: true, namespaced, status },
+    });
+  }
+
+  /** From now on these custom resources have a status subresource, and no others that no CustomResourceDefinition defines. */
+  onlyStatusOf(resources: readonly ResourceName[]): void {
+    this.#statusOf = new Set(resources.map(resourceKey));
+    for (const [key, kind] of this.#byResource) {
+      if (!kind.builtIn && kind.schema === undefined)
+        this.#byResource.set(key, { ...kind, status: this.#statusOf.has(key) });
+    }
   }
 
   /** A CustomResourceDefinition was written. What it lacks is left as guessed. */

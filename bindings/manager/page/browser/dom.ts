@@ -65,8 +65,11 @@ function patch(parent: Element, children: readonly (Description | string)[]): vo
   const old = new Map<string, Node>();
   for (const node of parent.childNodes) old.set(keys.get(node) ?? '', node);
   let next: Node | null = parent.firstChild;
+  const taken = new Set<string>();
   for (const [index, child] of children.entries()) {
-    const key = typeof child === 'string' ? `text ${index}` : `${child.tag} ${child.key ?? index}`;
+    let key = typeof child === 'string' ? `text ${index}` : `${child.tag} ${child.key ?? index}`;
+    while (taken.has(key)) key += ' again'; // two controllers may have one name
+    taken.add(key);
     let node = old.get(key);
     if (node === undefined) {
       node = typeof child === 'string' ? document.createTextNode(child) : document.createElement(child.tag);

@@ -114,7 +114,7 @@ const CONTROLLER_MARKS: Readonly<Record<ControllerReport['state'], Mark>> = {
 
 export function controller(
   report: ControllerReport,
-  { filter, now, informers: caches }: LivePageState,
+  { filter, limit, now, informers: caches }: LivePageState,
   actions: Actions,
 ): Description {
   const { name, groupKind, queue, workers, totals, keys, recent, more } = report;
@@ -146,13 +146,21 @@ export function controller(
       ),
     ),
     keys.length === 0 ? h('p', { class: 'empty' }, none) : keyTable(report, now, actions),
-    more && button({ class: 'more' }, actions.more, 'Show more'),
+    more && moreKeys(limit, actions),
     h('h3', {}, 'Recent runs', h('span', { class: 'soft' }, ` ${figure(recent.length)}`)),
     recent.length === 0
       ? h('p', { class: 'empty' }, filter === '' ? 'Nothing has been reconciled yet.' : 'No recent run matches.')
       : runTable(recent, now, actions),
   );
 }
+
+/** As many as are asked for at most: page/debug-page.ts. */
+const MOST = 1000;
+
+const moreKeys = (limit: number, actions: Actions): Description =>
+  limit < MOST
+    ? button({ class: 'more' }, actions.more, 'Show more')
+    : h('p', { class: 'note' }, `Only ${figure(limit)} are listed: ask for one by its name.`);
 
 const amount = (title: string, value: Child, failing = false): Description =>
   h('div', { class: failing ? 'failing' : '' }, h('dt', {}, title), h('dd', {}, value));
@@ -303,7 +311,7 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
       h('span', { title: slow.join(', ') }, figure(pending)),
       figure(relists),
       classes.length === 0
-        ? h('span', { class: 'soft' }, '0')
+        ? h('span', { class: 'soft' }, 'no failures')
         : classes.map(([name, n]) => `${name} ${figure(n)}`).join(', '),
     ],
     below: failing &&

@@ -1,0 +1,150 @@
+/**
+ * Whom metrics are for: the API server is asked who a bearer token belongs to (TokenReview), and whether that user may read the path
+ * (SubjectAccessReview). controller-runtime: pkg/metrics/filters/filters.go; apiserver: the delegating authenticator and authorizer.
+ *
+ * What it keeps true: without an answer of the API server nobody is let in; a token is kept as its hash alone, and at most so long as its
+ * answer counts.
+ */
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Transport } from '../cache/index.ts';
+import { LRUExpire } from '../cache/lru-expire.ts';
+import { RestClient } from '../client/rest-client.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { requireFunction, requireObject } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+import { answer, targetOf } from './router.ts';
+
+/** For which an answer counts, and which a review may take, in milliseconds. controller-runtime: filters.go. */
+const AUTHENTICATED_MS = 60_000;
+const ALLOWED_MS = 300_000;
+const DENIED_MS = 30_000;
+const REVIEW_MS = 10_000;
+const MOST_KEPT = 1000;
+
+export interface AccessReviewOptions {
+  /** Whom tokens have to be meant for; default: the API server's own audiences. */
+  audiences?: readonly string[];
+  clock?: Clock;
+}
+
+interface User {
+  readonly username?: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+interface TokenReview {
+  readonly status?: { authenticated?: boolean; user?: User; audiences?: readonly string[] };
+}
+
+interface SubjectAccessReview {
+  readonly status?: { allowed?: boolean };
+}
+
+/**
+ * A filter for the metrics of a manager, and its extra handlers: a request needs a bearer token of a user who may `get` its path. The manager's
+ * account needs `create` on `tokenreviews` of `authentication.k8s.io` and on `subjectaccessreviews` of `authorization.k8s.io`; who
+ * scrapes needs a ClusterRole with `nonResourceURLs: ['/metrics']` and `verbs: ['get']`. Tokens belong on https: see the option `tls`.
+ *
+ * 401 without a token that is known, 403 for a user who may not, 500 where the API server gave no answer within 10 s.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const manager = newManager({
+ *   transport,
+ *   metrics: { bindAddress: ':8443', filter: withAuthenticationAndAuthorization(transport) },
+ * });
+ */
+export function withAuthenticationAndAuthorization(
+  transport: Transport,
+  options: AccessReviewOptions = {},
+): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+  requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+  requireObject('options', options);
+  const reviews = new Reviews(transport, options);
+  return async (request, response) => {
+    const token = bearerOf(request);
+    const user = token === undefined ? undefined : await reviews.userOf(token).catch(reported('authentication'));
+    if (user === null) return refuse(response, 500, 'Authentication failed');
+    if (user === undefined) return refuse(response, 401, 'Unauthorized');
+    const verb = (request.method ?? '').toLowerCase();
+    const { path } = targetOf(request);
+    const allowed = await reviews.mayRead(user, verb, path).catch(reported('authorization'));
+    if (allowed === null) return refuse(response, 500, `Authorization for user ${user.username} failed`);
+    return allowed || refuse(response, 403, `Authorization denied for user ${user.username}`);
+  };
+}
+
+class Reviews {
+  readonly #client: RestClient;
+  readonly #clock: Clock;
+  readonly #audiences: readonly string[] | undefined;
+  readonly #users: LRUExpire<{ user: User | undefined }>;
+  readonly #allowed: LRUExpire<boolean>;
+
+  constructor(transport: Transport, { audiences, clock = systemClock }: AccessReviewOptions) {
+    this.#client = new RestClient(transport, { clock, onWarning: () => undefined });
+    this.#clock = clock;
+    this.#audiences = audiences;
+    this.#users = new LRUExpire(MOST_KEPT, clock);
+    this.#allowed = new LRUExpire(MOST_KEPT, clock);
+  }
+
+  /** `undefined` for a token that belongs to nobody. */
+  async userOf(token: string): Promise<User | undefined> {
+    const key = createHash('sha256').update(token).digest('base64');
+    const known = this.#users.get(key);
+    if (known !== undefined) return known.user;
+    const spec = { token, ...(this.#audiences === undefined ? {} : { audiences: this.#audiences }) };
+    const { status = {} } = await this.#review<TokenReview>('authentication.k8s.io', 'TokenReview', spec);
+    // A server that knows nothing of audiences gives none back, and has not looked at them.
+    const meant = this.#audiences?.some((audience) => status.audiences?.includes(audience)) ?? true;
+    const user = status.authenticated === true && meant ? (status.user ?? {}) : undefined;
+    this.#users.set(key, { user }, AUTHENTICATED_MS);
+    return user;
+  }
+
+  async mayRead({ username, uid, groups, extra }: User, verb: string, path: string): Promise<boolean> {
+    const spec = { user: username, uid, groups, extra, nonResourceAttributes: { path, verb } };
+    const key = JSON.stringify(spec);
+    const known = this.#allowed.get(key);
+    if (known !== undefined) return known;
+    const { status } = await this.#review<SubjectAccessReview>('authorization.k8s.io', 'SubjectAccessReview', spec);
+    const allowed = status?.allowed === true;
+    this.#allowed.set(key, allowed, allowed ? ALLOWED_MS : DENIED_MS);
+    return allowed;
+  }
+
+  async #review<R extends object>(group: string, kind: string, spec: object): Promise<R> {
+    const abort = new AbortController();
+    const timer = this.#clock.setTimer(() => abort.abort(), REVIEW_MS);
+    try {
+      const apiVersion = `${group}/v1`;
+      const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
+      const body = JSON.stringify({ apiVersion, kind, spec });
+      return (await this.#client.send({ method: 'POST', path, body, signal: abort.signal })) as R;
+    } finally {
+      this.#clock.clearTimer(timer);
+    }
+  }
+}
+
+/** apiserver: authentication/request/bearertoken. */
+function bearerOf({ headers }: IncomingMessage): string | undefined {
+  return /^bearer +(\S+)$/i.exec(headers.authorization?.trim() ?? '')?.[1];
+}
+
+function refuse(response: ServerResponse, status: number, text: string): false {
+  answer(response, status, `${text}\n`);
+  return false;
+}
+
+/** `null` for an error, which is reported. */
+function reported(what: string): (error: unknown) => null {
+  return (error) => {
+    handleError(error, `${what} of a request for metrics`);
+    return null;
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * A client for unit tests: the real one, over a transport that ends in this process. What it keeps true: whatever holds for a client of the embedded
+ * server holds for it (conflicts, status, generation, versions, selectors, dry run, owners of fields), for it is the same code.
+ */
+import type { IndexSpec, Resource } from '../cache/resource.ts';
+import { Indexer } from '../cache/store.ts';
+import { selectFrom } from '../client/cached-list.ts';
+import { newClient } from '../client/client.ts';
+import { type Interceptors, withInterceptors } from '../client/interceptor.ts';
+import type { AnyResource, Client, ListOptions, ObjectList, WriteOptions } from '../client/types.ts';
+import { type FakeResource, type FakeTransport, type FakeTransportOptions, fakeTransport } from './fake-transport.ts';
+
+export interface FakeClientOptions {
+  /** What is there from the beginning, status included. */
+  readonly objects?: Iterable<object>;
+  /** The custom resources among them; a `Resource` is one. */
+  readonly resources?: Iterable<FakeResource>;
+  /**
+   * More indices for lists with `index`, beside those of the resources themselves, and for lists with a `fieldSelector` on a path that is
+   * indexed. Without a cache there is none that keeps them: they are made for each list.
+   */
+  readonly indices?: readonly {
+    readonly resource: AnyResource;
+    readonly indexers: Readonly<Record<string, IndexSpec<never>>>;
+  }[];
+  /** The custom resources that have a status subresource. Default: all, unless a CustomResourceDefinition says otherwise. */
+  readonly statusSubresource?: readonly FakeResource[];
+  readonly interceptors?: Interceptors;
+  /** Who owns the fields that are written. Default `fake-client`, so that apply can be tested without another word. */
+  readonly fieldOwner?: string;
+  readonly fieldValidation?: WriteOptions['fieldValidation'];
+  /** The server: its clock and more, or a transport that is there already, such as one that an informer reads from too. */
+  readonly server?: FakeTransport | Omit<FakeTransportOptions, 'objects' | 'resources'>;
+}
+
+export interface FakeClient extends Client {
+  /** The server behind it: for informers, faults, and objects that come later. */
+  readonly transport: FakeTransport;
+}
+
+/**
+ * A client on a server in the process, without a socket: no set-up, no clean-up, and the semantics of the embedded server.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } };
+ * const client = fakeClient({ objects: [configMap] });
+ * await client.delete(ConfigMap, { namespace: 'default', name: 'a' });
+ */
+export function fakeClient(options: FakeClientOptions = {}): FakeClient {
+  const { objects = [], resources = [], indices = [], statusSubresource, interceptors, server = {} } = options;
+  const transport = 'request' in server ? server : fakeTransport(server);
+  if (statusSubresource !== undefined) transport.setStatusSubresource(...statusSubresource);
+  transport.define(...resources, ...(statusSubresource ?? []));
+  transport.add(...objects);
+  const { fieldOwner = 'fake-client', fieldValidation } = options;
+  const clock = 'request' in server ? undefined : server.clock;
+  const client = newClient({
+    transport,
+    fieldOwner,
+    onWarning: () => undefined,
+    ...(fieldValidation === undefined ? {} : { fieldValidation }),
+    ...(clock === undefined ? {} : { clock }),
+  });
+  const indexed = withInterceptors(client, { list: listWithIndices(indices) });
+  const outer = interceptors === undefined ? indexed : withInterceptors(indexed, interceptors);
+  return Object.assign(outer, { transport });
+}
+
+const sameResource = (a: AnyResource, b: AnyResource): boolean =>
+  a.group === b.group && a.version === b.version && a.plural === b.plural;
+
+/** Lists that ask for an index, or for a path that one has, are chosen from a list of everything, as a cache would. */
+function listWithIndices(indices: NonNullable<FakeClientOptions['indices']>): NonNullable<Interceptors['list']> {
+  return async <T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    options: ListOptions = {},
+  ): Promise<ObjectList<T>> => {
+    const specs: Record<string, IndexSpec<T>> = { ...resource.indexers };
+    for (const { resource: of, indexers } of indices) {
+      if (sameResource(of, resource)) Object.assign(specs, indexers);
+    }
+    const { index, fieldSelector = '', limit: _, labelSelector: _labels, ...rest } = options;
+    const paths = Object.values(specs).filter((spec) => typeof spec === 'string');
+    const byIndex = index !== undefined || paths.some((path) => fieldSelector.includes(path));
+    if (!byIndex) return inner.list(resource, options);
+    const { items, metadata } = await inner.list(resource, rest);
+    const indexer = new Indexer<T, string>(undefined, specs);
+    indexer.replace(items, metadata.resourceVersion ?? '');
+    return selectFrom(indexer, options, options.namespace ?? '', metadata.resourceVersion ?? '');
+  };
+}

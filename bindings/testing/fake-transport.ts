@@ -1,0 +1,163 @@
+/**
+ * The embedded API server without a socket: a Transport whose requests are answered in this process. What it keeps true: it answers, streams and fails
+ * as ApiServer does, on the same code, and time is the clock's alone.
+ */
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../cache/transport.ts';
+import { CapstanError } from '../errors.ts';
+import { parseTarget } from './api.ts';
+import { closesPort, type Fault } from './faults.ts';
+import type { ResourceName } from './registry/kinds.ts';
+import { MemoryReply } from './reply.ts';
+import { seed } from './seed.ts';
+import { Serving } from './serving.ts';
+import { requireServingOptions, type ServingOptions } from './serving-options.ts';
+
+export interface FakeTransportOptions extends ServingOptions {
+  /** What is there from the beginning; see {@link FakeTransport.add}. */
+  objects?: Iterable<object>;
+  /** Custom resources, where the objects alone do not tell their plurals. */
+  resources?: Iterable<FakeResource>;
+}
+
+/** A custom resource; a `Resource` of `capstan/cache` is one. */
+export interface FakeResource {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+/** What ApiServer can do, without a port. */
+export interface FakeTransport extends Transport {
+  /**
+   * Puts objects there as they are, status, uid and managers included, without asking whether anybody may create them so. What they lack
+   * of uid and creation time they get; watches are told.
+   * @throws CapstanError INVALID_ARGUMENT for an object of a kind that is neither built in nor among the resources, without a name, with a
+   * deletionTimestamp and no finalizer, or that is there already
+   */
+  add(...objects: object[]): void;
+  /** Makes custom resources known. */
+  define(...resources: FakeResource[]): void;
+  /** The custom resources that have a status subresource; others keep their status as they are sent it. Without a call all have one. */
+  setStatusSubresource(...resources: FakeResource[]): void;
+  inject(fault: Fault): () => void;
+  unmetFaults(): Fault[];
+  expireHistory(): void;
+  removeResource(resource: { group: string; version: string; plural: string }): () => void;
+  setTokens(tokens: readonly string[] | undefined): void;
+  /** Cuts all that is being read. */
+  dropConnections(): void;
+  /** Ends all that is being read; requests after it are refused. */
+  close(): Promise<void>;
+}
+
+/**
+ * A transport that ends in this process: for unit tests of informers, clients and controllers that need no network. Requests are answered by the
+ * same code as ApiServer's. With a `FakeClock`, `await clock.settle()` is when all that can happen without time passing has happened.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const clock = new FakeClock();
+ * const transport = fakeTransport({ clock, objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } }] });
+ * const informer = new SharedIndexInformer(new ListWatch(transport, ConfigMap), { clock });
+ */
+export function fakeTransport(options: FakeTransportOptions = {}): FakeTransport {
+  return new InProcess(options);
+}
+
+const ADDRESS = 'in-process';
+
+class InProcess implements FakeTransport {
+  readonly #serving: Serving;
+  readonly #open = new Set<MemoryReply>();
+  #closed = false;
+
+  constructor(options: FakeTransportOptions) {
+    const checked = requireServingOptions(options);
+    this.#serving = new Serving(ADDRESS, checked);
+    this.#serving.api.setTokens(options.tokens);
+    this.define(...(options.resources ?? []));
+    this.add(...(options.objects ?? []));
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    const { method, path, signal } = request;
+    const query = new URLSearchParams(request.query ?? {}).toString();
+    const url = query === '' ? path : `${path}?${query}`;
+    if (signal?.aborted) throw aborted(signal);
+    const refused = this.#closed || this.#serving.faults.take(parseTarget(method, url), 'refuse').length > 0;
+    if (refused)
+      throw new TransportError('refused', `${method} ${path}: refused (${this.#closed ? 'closed' : 'injected'})`);
+    const reply = new MemoryReply();
+    this.#open.add(reply);
+    const abort = (): void => reply.abort(aborted(signal as AbortSignal));
+    signal?.addEventListener('abort', abort, { once: true });
+    reply.once('close', () => void this.#open.delete(reply));
+    reply.onRead(() => signal?.removeEventListener('abort', abort));
+    const headers = Object.fromEntries(
+      Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    const incoming = { method, url, headers, [Symbol.asyncIterator]: () => bodyOf(request.body) };
+    void this.#serving.serve(incoming, reply);
+    const head = await reply.head;
+    return { ...head, body: reply.read() };
+  }
+
+  host(): string {
+    return ADDRESS;
+  }
+
+  add(...objects: object[]): void {
+    seed(this.#serving.api.registry, objects, new Date(this.#serving.wallTime()).toISOString().replace(/\.\d+Z$/, 'Z'));
+  }
+
+  define(...resources: FakeResource[]): void {
+    for (const resource of resources) this.#serving.api.registry.kinds.declare(resource);
+  }
+
+  setStatusSubresource(...resources: FakeResource[]): void {
+    this.#serving.api.registry.kinds.onlyStatusOf(resources);
+  }
+
+  inject(fault: Fault): () => void {
+    if (this.#closed) throw new CapstanError('STOPPED', 'inject() on a transport that was closed');
+    const takeBack = this.#serving.faults.add(fault);
+    if (closesPort(fault)) this.dropConnections();
+    return takeBack;
+  }
+
+  unmetFaults(): Fault[] {
+    return this.#serving.faults.unmet();
+  }
+
+  expireHistory(): void {
+    this.#serving.api.registry.expireHistory();
+  }
+
+  removeResource({ group, version, plural }: ResourceName): () => void {
+    const name: ResourceName = { group, version, plural };
+    this.#serving.api.registry.removeResource(name);
+    return () => this.#serving.api.registry.restoreResource(name);
+  }
+
+  setTokens(tokens: readonly string[] | undefined): void {
+    this.#serving.api.setTokens(tokens);
+  }
+
+  dropConnections(): void {
+    for (const reply of [...this.#open]) reply.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.dropConnections();
+  }
+}
+
+const aborted = (signal: AbortSignal): TransportError =>
+  new TransportError('aborted', 'the request was aborted', { cause: signal.reason });
+
+async function* bodyOf(body: string | Uint8Array | undefined): AsyncGenerator<Uint8Array> {
+  if (body !== undefined) yield typeof body === 'string' ? Buffer.from(body) : body;
+}

@@ -1,0 +1,77 @@
+/**
+ * Objects that are there from the beginning, as a test writes them down: status, uid and managers are taken as they are. All are looked at before
+ * the first one is stored. controller-runtime: pkg/client/fake WithObjects.
+ */
+import { randomUUID } from 'node:crypto';
+import { CapstanError, invalid } from '../errors.ts';
+import { isObject, type Json, type JsonObject, stringAt } from './json.ts';
+import { apiVersionOf, type Kind, splitApiVersion } from './registry/kinds.ts';
+import { normalizeMetadata } from './registry/metadata.ts';
+import type { Registry } from './registry/registry.ts';
+import { keyOf, metadataOf } from './registry/store.ts';
+import { assemble, prepare } from './registry/strategy.ts';
+
+/** @param now the creation time of objects that do not say theirs */
+export function seed(registry: Registry, objects: readonly object[], now: string): void {
+  const wanted = objects.map((object, at) => read(registry, object, `objects[${at}]`, now));
+  const keys = new Set<string>();
+  for (const [at, { kind, key }] of wanted.entries()) {
+    const unique = `${apiVersionOf(kind)} ${kind.plural} ${key}`;
+    if (keys.has(unique) || registry.store(kind).get(key) !== undefined) {
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `objects[${at}]: ${kind.plural} ${JSON.stringify(key)} is there already`,
+      );
+    }
+    keys.add(unique);
+  }
+  for (const { kind, key, object } of wanted) registry.put(kind, key, object);
+}
+
+function read(
+  registry: Registry,
+  given: object,
+  what: string,
+  now: string,
+): { kind: Kind; key: string; object: JsonObject } {
+  // As it would come over a wire: a copy, without what JSON does not have.
+  const sent = JSON.parse(JSON.stringify(given)) as Json;
+  if (!isObject(sent)) throw invalid(what, 'an object', given);
+  const kind = kindOf(registry, sent, what);
+  const metadata = normalizeMetadata(kind, sent.metadata);
+  const name = stringAt(metadata, 'name');
+  if (name === '') throw invalid(`${what}.metadata.name`, 'a name', metadata.name);
+  const namespace = stringAt(metadata, 'namespace');
+  if (kind.namespaced === true && namespace === '')
+    throw invalid(`${what}.metadata.namespace`, `a namespace, as ${kind.plural} are namespaced`, metadata.namespace);
+  if (kind.namespaced === false && namespace !== '')
+    throw invalid(`${what}.metadata.namespace`, `none, as ${kind.plural} are not namespaced`, namespace);
+  const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
+  if (metadata.deletionTimestamp !== undefined && finalizers.length === 0)
+    throw invalid(
+      `${what}.metadata.finalizers`,
+      'a finalizer, as an object that is being deleted without one is gone',
+      finalizers,
+    );
+  const complete = {
+    uid: randomUUID(),
+    creationTimestamp: now,
+    ...(kind.generation === 'none' ? {} : { generation: 1 }),
+    ...metadata,
+  };
+  const object = prepare(kind, assemble(kind, complete, sent));
+  return { kind, key: keyOf(namespace, stringAt(metadataOf(object), 'name')), object };
+}
+
+function kindOf(registry: Registry, object: JsonObject, what: string): Kind {
+  const { apiVersion, kind } = object;
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string')
+    throw invalid(what, 'an object with apiVersion and kind', object);
+  const { group, version } = splitApiVersion(apiVersion);
+  const found = registry.kinds
+    .all()
+    .find((known) => known.kind === kind && known.group === group && known.version === version);
+  if (found === undefined)
+    throw invalid(what, 'an object of a built-in kind, or of one of the resources', `${kind} of ${apiVersion}`);
+  return found;
+}

@@ -1,0 +1,116 @@
+/**
+ * One request at a time, from its first line to its reply, with the faults that it meets: what is the same whether it came over a socket or
+ * from this process. It knows no resource; api.ts does.
+ */
+import type { Clock } from '../clock.ts';
+import { handleError } from '../handle-error.ts';
+import { Api, type ApiOptions, failure, parseTarget, type Target } from './api.ts';
+import type { Incoming } from './body.ts';
+import { withoutVersion } from './event-stream.ts';
+import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
+import type { JsonObject } from './json.ts';
+import { type Headers, Output, type Reply } from './output.ts';
+import { ApiError, genericStatus } from './status.ts';
+
+/** A request with its first line. */
+export interface Request extends Incoming {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  /** Why the request did not come whole; null where it did. */
+  readonly errored?: Error | null;
+}
+
+export class Serving {
+  readonly api: Api;
+  readonly faults = new Faults();
+  /** The time of day, by the clock: milliseconds since 1970. */
+  readonly wallTime: () => number;
+  /** Host and port, as discovery tells them. */
+  readonly #address: string;
+  readonly #clock: Clock;
+
+  constructor(address: string, options: Omit<ApiOptions, 'wallTime'>) {
+    this.#address = address;
+    this.#clock = options.clock;
+    const start = Date.now() - options.clock.now();
+    this.wallTime = () => start + options.clock.now();
+    this.api = new Api({ ...options, wallTime: this.wallTime });
+  }
+
+  /** Never rejects: what goes wrong here is reported, and is a 500 to the client. */
+  async serve(request: Request, reply: Reply): Promise<void> {
+    try {
+      await this.#serve(request, reply);
+    } catch (error) {
+      handleError(error, 'embedded API server');
+    }
+  }
+
+  async #serve(request: Request, reply: Reply): Promise<void> {
+    const output = new Output(reply, request.headers['accept-encoding'] as string | undefined);
+    const target = parseTarget(request.method ?? 'GET', request.url ?? '/');
+    const ofStream: StreamFault[] = [];
+    for (const fault of this.faults.take(target)) {
+      if (isAnswer(fault)) return hit(fault, target, output);
+      if (isOfStream(fault)) ofStream.push(fault);
+      else if (fault.do === 'delay') await this.#delay(fault.ms, output);
+      else if (fault.do === 'drop') output.cutAfter(fault.afterBytes);
+      else output.splitInto(fault.bytes);
+    }
+    if (output.closed) return;
+    try {
+      const server = { address: this.#address, faults: ofStream };
+      const answer = await this.api.handle(target, request, output, server);
+      if (answer === undefined) return;
+      // The one fault of a stream that hits a list.
+      if (ofStream.length > 0) answer.body = withoutVersion(JSON.parse(answer.body) as JsonObject);
+      send(output, answer);
+    } catch (error) {
+      if (output.closed || (request.errored ?? null) !== null) return;
+      if (!(error instanceof ApiError)) handleError(error, 'embedded API server');
+      send(output, failure(error instanceof ApiError ? error : genericStatus(500)));
+    }
+  }
+
+  /** Waits, but no longer than there is somebody to answer to. */
+  #delay(ms: number, output: Output): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimer(resolve, ms);
+      output.onClose(() => {
+        this.#clock.clearTimer(timer);
+        resolve();
+      });
+    });
+  }
+}
+
+function send(output: Output, answer: ReturnType<typeof failure>): void {
+  const headers: Headers = {
+    'Content-Type': answer.type,
+    'Cache-Control': 'no-cache, private',
+  };
+  if (answer.retryAfter !== undefined) headers['Retry-After'] = answer.retryAfter;
+  if (answer.warnings !== undefined) headers.Warning = answer.warnings.map((why) => `299 - ${JSON.stringify(why)}`);
+  output.send(answer.code, headers, answer.body);
+}
+
+/** A fault instead of an answer. */
+function hit(fault: AnswerFault, target: Target, output: Output): void {
+  switch (fault.do) {
+    case 'status':
+      send(output, failure(genericStatus(fault.status, fault.reason, seconds(fault.retryAfter))));
+      return;
+    case 'garbage':
+      output.send(200, { 'Content-Type': 'application/json' }, fault.bytes);
+      return;
+    case 'stall':
+      if (target.verb === 'watch') output.begin(200, { 'Content-Type': 'application/json' });
+      return;
+    case 'refuse':
+    case 'reset':
+      output.reset();
+  }
+}
+
+/** The header and the Status know whole seconds only. */
+const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.ceil(ms / 1000));

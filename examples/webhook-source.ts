@@ -1,0 +1,131 @@
+/**
+ * Events from outside of the cluster: a webhook. Whoever builds images posts what it has built; the events go through a channel into a controller, which
+ * rolls out the new image to every Site that asks for it. Run it with `node examples/webhook-source.ts` after a build.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { defineResource, newSharedInformerFactory, waitForCacheSync } from 'capstan/cache';
+import {
+  channelSource,
+  createController,
+  EventChannel,
+  enqueueRequestForObject,
+  enqueueRequestsFromMapFunc,
+  generationChangedPredicate,
+  kindSource,
+} from 'capstan/controller';
+import { ApiServer } from 'capstan/testing';
+
+interface Site {
+  apiVersion?: string;
+  kind?: string;
+  metadata: { name: string; namespace?: string };
+  spec: { image: string };
+  status?: { digest?: string };
+}
+
+interface Push {
+  image: string;
+  digest: string;
+}
+
+const Sites = defineResource<Site>()({
+  group: 'demo.capstan.dev',
+  version: 'v1',
+  kind: 'Site',
+  plural: 'sites',
+  namespaced: true,
+  indexers: { byImage: 'spec.image' },
+});
+
+const api = await ApiServer.start(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
+const path = `${api.url}/apis/demo.capstan.dev/v1/namespaces/default/sites`;
+const send = async (method: string, url: string, type: string, body: object): Promise<number> => {
+  const answer = await fetch(url, { method, headers: { 'content-type': type }, body: JSON.stringify(body) });
+  await answer.text();
+  return answer.status;
+};
+const transport = api.transport();
+const cache = newSharedInformerFactory(transport);
+const informer = cache.informerFor(Sites);
+const sites = informer.getIndexer();
+
+/** The newest image that was built, by name: an event says only that something changed, what there is to do is read here. */
+const newest = new Map<string, string>();
+/** It holds so many events that nobody has taken yet; a push beyond them is refused, and may be sent again. */
+const pushes = new EventChannel<Push>({ capacity: 100 });
+
+/** `undefined` for what is none: anybody may post anything. */
+function pushOf(text: string): Push | undefined {
+  try {
+    const { image, digest } = JSON.parse(text) as Record<string, unknown>;
+    return typeof image === 'string' && typeof digest === 'string' ? { image, digest } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const webhook = createServer((request, response) => {
+  let text = '';
+  request.on('data', (chunk) => {
+    text += chunk;
+  });
+  request.on('end', () => {
+    const push = pushOf(text);
+    if (push !== undefined) newest.set(push.image, push.digest);
+    response.writeHead(push === undefined ? 400 : pushes.trySend(push) ? 202 : 503).end();
+  });
+});
+await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
+const hook = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}`;
+
+const left = new Set(['blog sha256:1', 'news sha256:1', 'shop sha256:2']);
+const controller = createController({
+  transport,
+  name: 'site',
+  sources: [
+    kindSource({
+      cache,
+      resource: Sites,
+      handler: enqueueRequestForObject(),
+      predicates: [generationChangedPredicate()],
+    }),
+    channelSource({
+      name: 'webhook',
+      events: pushes,
+      handler: enqueueRequestsFromMapFunc(({ image }: Push) =>
+        sites.byIndex('byImage', image).map(({ metadata: { namespace = '', name } }) => ({ namespace, name })),
+      ),
+    }),
+  ],
+  async reconcile({ namespace, name }, { causes }) {
+    const site = sites.getByKey(`${namespace}/${name}`);
+    const digest = newest.get(site?.spec.image ?? '');
+    if (digest === undefined || site?.status?.digest === digest) return;
+    const status = await send('PATCH', `${path}/${name}/status`, 'application/merge-patch+json', {
+      status: { digest },
+    });
+    if (status !== 200) throw new Error(`the status of ${name} was refused with ${status}`); // comes again after 5 ms, 10 ms …
+    console.log(`${name} runs ${digest}, because of ${causes.map(({ source }) => source).join(', ')}`);
+    left.delete(`${name} ${digest}`);
+    if (left.size === 0) void controller.stop(); // a real one runs until its process ends
+  },
+});
+
+for (const [name, image] of Object.entries({ blog: 'press', news: 'press', shop: 'cart' }))
+  await send('POST', path, 'application/json', {
+    apiVersion: 'demo.capstan.dev/v1',
+    kind: 'Site',
+    metadata: { name },
+    spec: { image },
+  });
+const running = controller.run();
+await waitForCacheSync({}, informer);
+for (const [image, digest] of Object.entries({ press: 'sha256:1', cart: 'sha256:2', unused: 'sha256:3' }))
+  console.log(`pushed ${image}: ${await send('POST', hook, 'application/json', { image, digest })}`);
+console.log(`pushed nonsense: ${await send('POST', hook, 'application/json', { tag: 'latest' })}`);
+await running;
+pushes.close();
+webhook.close();
+await cache.shutdown();
+await api.stop();

@@ -1,0 +1,92 @@
+/** Controllers under the manager of `capstan/manager`: one cache, one start, one end, one text of metrics. */
+import { newControllerManagedBy } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { FakeClock, setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeCluster } from './fake-cluster.ts';
+import { ownedBy, Part, part, Widget, widget } from './resources.ts';
+
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  previous = setErrorHandler(() => undefined);
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+function setup() {
+  const transport = new FakeCluster();
+  const clock = new FakeClock();
+  const manager = newManager({ transport, clock });
+  const end = new AbortController();
+  const errors: unknown[] = [];
+  const start = async (): Promise<{ ended: Promise<void> }> => {
+    const run = manager.start({ signal: end.signal }).catch((error: unknown) => void errors.push(error));
+    await clock.settle();
+    return { ended: run };
+  };
+  return { transport, clock, manager, start, errors, stop: () => end.abort() };
+}
+
+test('run with it, share its caches, and end with it', async () => {
+  const { transport, clock, manager, start, errors, stop } = setup();
+  const calls: string[] = [];
+  for (const name of ['one', 'two'])
+    newControllerManagedBy(manager)
+      .for(Widget)
+      .owns(Part)
+      .named(`with-manager-${name}`)
+      .complete((request, { get }) => void calls.push(`${name} ${request.name} ${get(request)?.metadata.name}`));
+  transport.put('widgets', widget('a'));
+  const { ended } = await start();
+  transport.put('parts', part('p', [ownedBy('b')]));
+  await clock.settle();
+  expect(calls.sort()).toEqual(['one a a', 'one b undefined', 'two a a', 'two b undefined']);
+  expect(transport.watches()).toBe(2);
+  stop();
+  await ended;
+  expect(errors).toEqual([]);
+  expect([transport.watches(), clock.timers()]).toEqual([0, 0]);
+});
+
+test('one that is added while the manager runs starts at once', async () => {
+  const { transport, clock, manager, start, stop } = setup();
+  const { ended } = await start();
+  transport.put('widgets', widget('a'));
+  const calls: string[] = [];
+  newControllerManagedBy(manager)
+    .for(Widget)
+    .named('with-manager-late')
+    .complete(({ name }) => void calls.push(name));
+  await clock.settle();
+  expect(calls).toEqual(['a']);
+  stop();
+  await ended;
+});
+
+test('one whose cache does not fill ends the manager with an error that says so', async () => {
+  const { transport, clock, manager, start, errors } = setup();
+  transport.holdLists.set('widgets', new Promise(() => undefined));
+  newControllerManagedBy(manager)
+    .for(Widget)
+    .named('with-manager-slow')
+    .withOptions({ cacheSyncTimeout: 1000 })
+    .complete(() => undefined);
+  const { ended } = await start();
+  await clock.run(1000);
+  await ended;
+  expect(String(errors[0])).toContain('for Widget (widgets.example.com)');
+});
+
+test('after its end nothing is taken, and no name is kept for it', async () => {
+  const { manager, start, stop } = setup();
+  const { ended } = await start();
+  stop();
+  await ended;
+  const build = () =>
+    newControllerManagedBy(manager)
+      .for(Widget)
+      .named('with-manager-none')
+      .build(() => undefined);
+  for (let i = 0; i < 2; i++) expect(build).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+});

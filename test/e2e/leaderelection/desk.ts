@@ -1,0 +1,81 @@
+/**
+ * What the processes of candidates share: they are given KUBECONFIG, JOURNAL and IDENTITY, write down at once what they do, so that
+ * nothing is lost when they are killed, and work in steps.
+ */
+import { openSync, writeSync } from 'node:fs';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { Transport } from 'capstan/cache';
+import { kubeConfigTransport } from 'capstan/client-node';
+import type { Entry } from '../../leaderelection/judge.ts';
+import { LEASE, STEP_MS, stepsOf } from './settings.ts';
+
+const [kubeconfig = '', journal = '', identity = ''] = process.argv.slice(2);
+
+// Before there is a journal: whoever sees one may count on an end in order.
+const end = new AbortController();
+process.on('SIGTERM', () => end.abort());
+
+/** Fires at SIGTERM. */
+export const told: AbortSignal = end.signal;
+
+const file = openSync(journal, 'a');
+
+export { identity };
+
+/** CLOCK_MONOTONIC, which all processes of a machine share, in milliseconds. */
+export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+export const note = (entry: Entry): void => void writeSync(file, `${JSON.stringify(entry)}\n`);
+
+/** To the API server; writes to the lease that it acknowledges are noted. */
+export function notingTransport(): Transport {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const transport = kubeConfigTransport(config);
+  return {
+    async request(request) {
+      const sentAt = now();
+      const response = await transport.request(request);
+      if (request.method === 'GET' || response.status > 299 || !request.path.includes('/leases')) return response;
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of response.body) chunks.push(chunk);
+      const { metadata, spec } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        metadata: { name: string; resourceVersion: string };
+        spec: { holderIdentity?: string; leaseDurationSeconds: number };
+      };
+      if (metadata.name !== LEASE.name) throw new Error(`a write to a lease of another name: ${metadata.name}`);
+      const { holderIdentity: holder = '', leaseDurationSeconds: seconds } = spec;
+      note({ kind: 'write', at: now(), sentAt, version: metadata.resourceVersion, holder, seconds });
+      return { ...response, body: bodyOf(chunks) };
+    },
+    close: () => transport.close?.() ?? Promise.resolve(),
+  };
+}
+
+async function* bodyOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}
+
+let run = 0;
+
+/** A piece of work that began at `at`: ends by itself, or at the step at which it is told to. */
+export async function work(at: number, signal: AbortSignal): Promise<void> {
+  const number = ++run;
+  note({ kind: 'begin', at, run: number });
+  const steps = stepsOf(number);
+  for (let step = 0; step < steps && !signal.aborted; step++) await sleep(STEP_MS, signal);
+  note({ kind: 'end', at: now(), run: number, aborted: signal.aborted });
+}

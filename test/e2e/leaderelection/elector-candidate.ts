@@ -1,0 +1,35 @@
+/**
+ * A candidate that is an elector alone, and stays in the contest when it has lost: `elector-candidate.ts KUBECONFIG JOURNAL IDENTITY`. While it leads
+ * it works: piece after piece, each of which begins only if holdsLease says so at that moment. SIGTERM ends it in order, and gives
+ * the lease back.
+ */
+import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
+import { identity, note, notingTransport, now, sleep, told, work } from './desk.ts';
+import { DURATIONS, LEASE, PAUSE_MS } from './settings.ts';
+
+async function workOn(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const at = now(); // before the question: a stop between the two is nothing that any check could see
+    if (elector.holdsLease()) await work(at, signal);
+    await sleep(PAUSE_MS, signal);
+  }
+}
+
+const transport = notingTransport();
+const elector = new LeaderElector({
+  lock: new LeaseLock(transport, { ...LEASE, identity }),
+  ...DURATIONS,
+  releaseOnCancel: true,
+  stepDown: 'lapse',
+  logger: console,
+  callbacks: {
+    onStartedLeading: (signal) => {
+      note({ kind: 'leads', at: now() });
+      return workOn(signal);
+    },
+    onStoppedLeading: () => note({ kind: 'stops', at: now() }),
+  },
+});
+
+while (!told.aborted) await elector.run({ signal: told });
+await transport.close?.();

@@ -1,0 +1,44 @@
+/**
+ * A candidate that is a manager with a controller, as programs are: `manager-candidate.ts KUBECONFIG JOURNAL IDENTITY`. The controller reconciles a
+ * ConfigMap again and again; whether a reconcile may begin is the controller's to ask. Who has lost the lease ends with exit code
+ * 3; SIGTERM ends it in order, and gives the lease back.
+ */
+import type { V1ConfigMap } from '@kubernetes/client-node';
+import { defineResource } from 'capstan/cache';
+import { newControllerManagedBy } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { CapstanError } from 'capstan/workqueue';
+import { identity, note, notingTransport, now, told, work } from './desk.ts';
+import { DURATIONS, LEASE, LOST_EXIT, OBJECT, PAUSE_MS } from './settings.ts';
+
+const ConfigMap = defineResource<V1ConfigMap>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+
+const transport = notingTransport();
+const manager = newManager({
+  transport,
+  logger: console,
+  leaderElection: { id: LEASE.name, namespace: LEASE.namespace, identity, ...DURATIONS, releaseOnCancel: true },
+});
+newControllerManagedBy(manager)
+  .for(ConfigMap, { predicates: [{ create: ({ object }) => object.metadata?.name === OBJECT }] })
+  .withOptions({ namespace: LEASE.namespace })
+  .complete(async (_request, { signal }) => {
+    await work(now(), signal);
+    return { requeueAfter: PAUSE_MS };
+  });
+void manager.elected().then(() => note({ kind: 'leads', at: now() }));
+
+try {
+  await manager.start({ signal: told });
+} catch (error) {
+  console.error(error);
+  process.exitCode = error instanceof CapstanError && error.code === 'LEASE_LOST' ? LOST_EXIT : 1;
+}
+note({ kind: 'stops', at: now() });
+await transport.close?.();

@@ -1,0 +1,174 @@
+/** Who may read metrics, as the API server says. controller-runtime: pkg/metrics/filters/filters_test.go. */
+import type { Transport, TransportRequest } from 'capstan/cache';
+import { type AccessReviewOptions, withAuthenticationAndAuthorization } from 'capstan/manager';
+import { FakeClock } from 'capstan/workqueue';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { hearReports } from '../workqueue/reported.ts';
+import { managerOf, start } from './managers.ts';
+
+const reported = hearReports();
+
+interface Review {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly spec: {
+    token?: string;
+    audiences?: string[];
+    user?: string;
+    nonResourceAttributes?: { path: string; verb: string };
+  };
+}
+
+const scraper = { username: 'system:serviceaccount:monitoring:scraper', uid: 'u', groups: ['g'] };
+
+/** An API server that knows the tokens `good` and `poor`, of which the user of the first may read everything. */
+function reviewer(
+  answer: (review: Review) => object | Promise<object> = ({ kind, spec }) =>
+    kind === 'TokenReview'
+      ? { authenticated: spec.token !== 'bad', user: spec.token === 'good' ? scraper : { username: 'poor' } }
+      : { allowed: spec.user === scraper.username },
+) {
+  const asked: (Review & { path: string; method: string })[] = [];
+  const transport: Transport = {
+    async request({ method, path, body, signal }: TransportRequest) {
+      const review = JSON.parse(body as string) as Review;
+      asked.push({ ...review, path, method });
+      const gone = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      gone.catch(() => undefined); // whoever waits is told by the race
+      const status = await Promise.race([answer(review), gone]);
+      return {
+        status: 201,
+        headers: { get: () => null },
+        body: (async function* () {
+          yield new TextEncoder().encode(JSON.stringify({ ...review, status }));
+        })(),
+      };
+    },
+  };
+  return { transport, asked };
+}
+
+async function served(transport: Transport, options: AccessReviewOptions = {}) {
+  const clock = new FakeClock();
+  const { manager } = managerOf({
+    clock,
+    metrics: {
+      bindAddress: '127.0.0.1:0',
+      filter: withAuthenticationAndAuthorization(transport, { clock, ...options }),
+      extraHandlers: { '/debug': (_, response) => void response.end('Some debug info') },
+    },
+  });
+  const { stop, done } = start(manager, clock);
+  onTestFinished(async () => {
+    stop();
+    await done;
+  });
+  await manager.serving();
+  const get = async (path: string, authorization?: string) => {
+    const headers = { connection: 'close', ...(authorization === undefined ? {} : { authorization }) };
+    const response = await fetch(`${manager.url('metrics')}${path}`, { headers });
+    return { status: response.status, text: await response.text() };
+  };
+  return { get, clock };
+}
+
+describe('metrics behind the API server’s reviews', () => {
+  test('are for a user who may get the path, and so are extra handlers (should serve metrics in its registry, extra endpoints)', async () => {
+    const { transport, asked } = reviewer();
+    const { get } = await served(transport);
+    expect((await get('/metrics?name=a', 'Bearer good')).status).toBe(200);
+    expect(await get('/debug', 'bearer  good')).toEqual({ status: 200, text: 'Some debug info' });
+    expect(asked.map(({ kind, path, method, spec }) => ({ kind, path, method, spec }))).toEqual([
+      {
+        kind: 'TokenReview',
+        path: '/apis/authentication.k8s.io/v1/tokenreviews',
+        method: 'POST',
+        spec: { token: 'good' },
+      },
+      ...['/metrics', '/debug'].map((path) => ({
+        kind: 'SubjectAccessReview',
+        path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+        method: 'POST',
+        spec: { user: scraper.username, uid: 'u', groups: ['g'], nonResourceAttributes: { path, verb: 'get' } },
+      })),
+    ]);
+  });
+
+  test.each([undefined, '', 'Bearer', 'Bearer ', 'Basic Z29vZA==', 'good', 'Bearer good enough'])(
+    'are not for who has no token, and nobody is asked: %s',
+    async (authorization) => {
+      const { transport, asked } = reviewer();
+      const { get } = await served(transport);
+      expect(await get('/metrics', authorization)).toEqual({ status: 401, text: 'Unauthorized\n' });
+      expect(asked).toEqual([]);
+    },
+  );
+
+  test('are not for who is unknown, or may not', async () => {
+    const { get } = await served(reviewer().transport);
+    expect(await get('/metrics', 'Bearer bad')).toEqual({ status: 401, text: 'Unauthorized\n' });
+    expect(await get('/metrics', 'Bearer poor')).toEqual({ status: 403, text: 'Authorization denied for user poor\n' });
+  });
+
+  test.each([
+    ['Authentication failed', 'TokenReview'],
+    [`Authorization for user ${scraper.username} failed`, 'SubjectAccessReview'],
+  ])('are for nobody without an answer: %s', async (text, failing) => {
+    const failure = new Error('no answer');
+    const { transport } = reviewer(({ kind }) => {
+      if (kind === failing) throw failure;
+      return { authenticated: true, user: scraper };
+    });
+    const { get } = await served(transport);
+    expect(await get('/metrics', 'Bearer good')).toEqual({ status: 500, text: `${text}\n` });
+    expect(reported).toEqual([failure]);
+  });
+
+  test('are for nobody when the answer has not come after ten seconds', async () => {
+    const { transport, asked } = reviewer(() => new Promise(() => undefined));
+    const { get, clock } = await served(transport);
+    const answer = get('/metrics', 'Bearer good');
+    while (asked.length === 0) await new Promise(setImmediate);
+    clock.step(9999);
+    await clock.settle();
+    expect(reported).toEqual([]);
+    clock.step(1);
+    expect(await answer).toEqual({ status: 500, text: 'Authentication failed\n' });
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('are asked for again after a minute, five where it was allowed, and half a one where not', async () => {
+    const { transport, asked } = reviewer();
+    const { get, clock } = await served(transport);
+    const askedAfter = async (ms: number, authorization: string): Promise<string[]> => {
+      clock.step(ms);
+      asked.length = 0;
+      await get('/metrics', authorization);
+      return asked.map(({ kind }) => kind);
+    };
+    expect(await askedAfter(0, 'Bearer good')).toEqual(['TokenReview', 'SubjectAccessReview']);
+    expect(await askedAfter(60_000, 'Bearer good')).toEqual([]);
+    expect(await askedAfter(1, 'Bearer good')).toEqual(['TokenReview']);
+    expect(await askedAfter(240_000, 'Bearer good')).toEqual(['TokenReview', 'SubjectAccessReview']);
+    expect(await askedAfter(0, 'Bearer poor')).toEqual(['TokenReview', 'SubjectAccessReview']);
+    expect(await askedAfter(30_000, 'Bearer poor')).toEqual([]);
+    expect(await askedAfter(1, 'Bearer poor')).toEqual(['SubjectAccessReview']);
+    expect(await askedAfter(0, 'Bearer bad')).toEqual(['TokenReview']);
+    expect(await askedAfter(60_000, 'Bearer bad')).toEqual([]);
+  });
+
+  test('are for tokens that are meant for them, where audiences are given', async () => {
+    const answered = (audiences: string[] | undefined) =>
+      reviewer(({ kind }) =>
+        kind === 'TokenReview' ? { authenticated: true, user: scraper, audiences } : { allowed: true },
+      );
+    const meant = answered(['metrics']);
+    const options = { audiences: ['metrics'] };
+    expect((await (await served(meant.transport, options)).get('/metrics', 'Bearer good')).status).toBe(200);
+    expect(meant.asked[0]?.spec.audiences).toEqual(['metrics']);
+    for (const others of [['api'], undefined])
+      expect((await (await served(answered(others).transport, options)).get('/metrics', 'Bearer good')).status).toBe(
+        401,
+      );
+  });
+});

@@ -1,0 +1,76 @@
+/**
+ * Draws docs/live-page.png: the live page of a real manager that runs the Website controller of the examples on the embedded API server, where
+ * the finalizer of one website cannot be written. By hand:
+ *
+ *     npm run build && node test/manager/page-screenshot.ts [file.png] [dark] [width]
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { generationChangedPredicate, newControllerManagedBy } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { ApiServer } from 'capstan/testing';
+import { setErrorHandler } from 'capstan/workqueue';
+import { Api } from '../../examples/website/api.ts';
+import { reconcileWebsites } from '../../examples/website/controller.ts';
+import { Deployment, Service, Website } from '../../examples/website/resources.ts';
+import { Chromium, findChromium } from '../page/chromium.ts';
+
+const [file = fileURLToPath(new URL('../../docs/live-page.png', import.meta.url)), theme, width = '1080'] =
+  process.argv.slice(2);
+const program = findChromium();
+if (program === undefined) throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
+
+setErrorHandler(() => {}); // failures are what is shown
+const server = await ApiServer.start();
+const manager = newManager({
+  transport: server.transport(),
+  leaderElection: {
+    id: 'website-controller',
+    namespace: 'demo',
+    identity: 'website-7c9f-x2x1p',
+    releaseOnCancel: true,
+  },
+  debugPage: { bindAddress: '127.0.0.1:0' },
+});
+newControllerManagedBy(manager)
+  .for(Website, { predicates: [generationChangedPredicate()] })
+  .owns(Deployment)
+  .owns(Service)
+  .withOptions({ maxConcurrentReconciles: 4 })
+  .complete(reconcileWebsites(new Api(manager.transport)));
+const stop = new AbortController();
+const running = manager.start({ signal: stop.signal });
+await manager.elected();
+
+const path = `${server.url}/apis/demo.capstan.dev/v1/namespaces/demo/websites`;
+server.inject({ do: 'status', status: 403, verb: 'patch', path: '/websites/shop' });
+server.inject({ do: 'delay', ms: 8000, verb: 'patch', path: '/websites/news/status' });
+const websites = ['landing', 'docs', 'blog', 'shop', 'wiki', 'status', 'news'];
+for (const name of websites) {
+  const body = {
+    apiVersion: 'demo.capstan.dev/v1',
+    kind: 'Website',
+    metadata: { name },
+    spec: { image: 'web:1', replicas: name === 'wiki' ? 'two' : 2, port: 8080 },
+  };
+  await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+}
+
+const browser = await Chromium.start(program);
+try {
+  const page = await browser.open(`${manager.url('debugPage')}/debug/capstan#demo/shop`, {
+    width: Number(width),
+    height: 900,
+    dark: theme === 'dark',
+  });
+  await page.until(`document.querySelector('.verdict')?.textContent.includes('after 10 failures')`);
+  await page.send('Emulation.setScrollbarsHidden', { hidden: true });
+  const height = await page.evaluate<number>(`document.querySelector('main').getBoundingClientRect().bottom + scrollY`);
+  await page.resize(Number(width), Math.ceil(height) + 16);
+  writeFileSync(file, await page.screenshot());
+} finally {
+  await browser.stop();
+  stop.abort();
+  await running;
+  await server.stop();
+}
