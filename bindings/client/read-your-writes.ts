@@ -177,7 +177,10 @@ export class OwnWrites {
  */
 function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   const older = write.version !== undefined && isOlder(write.version, before.version);
-  if (write.uid === undefined || write.uid !== before.uid) return older ? before : { ...write, late: false };
+  if (write.uid === undefined || write.uid !== before.uid) {
+    // Beside a deletion at no known version nothing can be called newer: whoever reads asks the server for all of it.
+    return older || before.version === undefined ? before : { ...write, late: false };
+  }
   const newest = older || write.version === undefined ? before : write;
   const states = [before.state, write.state];
   const state = states.includes('gone') ? 'gone' : states.includes('deleting') ? 'deleting' : 'there';

@@ -339,6 +339,14 @@ describe('a structural schema', () => {
     });
   });
 
+  it('of a union of objects of which one asks for nothing restricts nothing', () => {
+    const properties = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } });
+    expect(structural({ anyOf: [{ ...properties('a'), required: ['a'] }, properties('b')] })).toEqual({
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: 'string' } },
+    });
+  });
+
   it('has references put in their places', () => {
     const more = {
       $defs: { port: { type: 'integer', maximum: 65535 }, ports: { type: 'array', items: { $ref: '#/$defs/port' } } },
