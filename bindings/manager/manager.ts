@@ -44,8 +44,8 @@ export interface ControllerManager extends Manager {
    *
    * Rejects with what a runnable rejected with; with CapstanError LISTEN where a server cannot listen, LEASE_LOST where this process led and
    * does so no more, TIMEOUT where runnables have not ended within `gracefulShutdownTimeout`; with an AggregateError where it is
-   * more than one of these; and with ALREADY_STARTED the second time. The transport stays open: it is the caller's. After a failure the process should exit: another one may lead by now, and what
-   * did not end in time goes on.
+   * more than one of these; and with ALREADY_STARTED the second time. After a failure the process should exit: another one may lead by
+   * now, and what did not end in time goes on. The transport stays open: it is the caller's.
    */
   start(options?: { signal?: AbortSignal }): Promise<void>;
   /** Resolves when the HTTP servers listen; stays pending if that never happens. */

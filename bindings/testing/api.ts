@@ -31,7 +31,7 @@ import { ofResource } from './registry/strategy.ts';
 import { parseSelectors } from './selectors.ts';
 import { ApiError, badRequest, genericStatus, methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
 import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
-import type { View } from './views.ts';
+import { type View, viewOf } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
 
 /** An answer that is not a stream. */
@@ -151,7 +151,7 @@ export class Api {
       return text(404, NO_PAGE);
     }
     checkScope(kind, route);
-    const view = viewFor(request.headers.accept, kind, shapeOf(target.verb));
+    const view = viewOf(kind, viewFor(request.headers.accept, kind, shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
     if (target.verb === 'watch') {
       await this.#watches.serve(route, target.query, output, view, server.faults);

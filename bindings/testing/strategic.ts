@@ -252,7 +252,7 @@ function withoutNulls(value: Json): Json {
   );
 }
 
-/** What a patch adds without its directives; undefined: it was there to be deleted. */
+/** What a patch adds, less all that has a `$patch`, whatever it says; undefined: it has one itself. Other directives stay, to be told of as unknown fields. */
 function withoutDirectives(value: Json): Json | undefined {
   if (isList(value)) {
     return value.flatMap((item) => {
@@ -261,12 +261,10 @@ function withoutDirectives(value: Json): Json | undefined {
     });
   }
   if (!isObject(value)) return value;
-  if (value[PATCH] === 'delete') return undefined;
+  if (value[PATCH] !== undefined) return undefined;
   const kept: [string, Json][] = [];
   for (const [name, member] of Object.entries(value)) {
-    if (member === undefined || name === PATCH || name === RETAIN_KEYS) continue;
-    if (name.startsWith(ORDER) || name.startsWith(DELETE_FROM)) continue;
-    const inner = withoutDirectives(member);
+    const inner = member === undefined ? undefined : withoutDirectives(member);
     if (inner !== undefined) kept.push([name, inner]);
   }
   return Object.fromEntries(kept);

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from './json.ts';
 import { EMPTY } from './registry/empty.ts';
+import { isView, shownAs } from './registry/forms.ts';
 import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
 
@@ -84,4 +85,27 @@ function customList(kind: Kind, items: readonly Shown[], { version, token = '', 
   const meta = JSON.stringify({ continue: token, remainingItemCount: remaining, resourceVersion: String(version) });
   const body = items.map((item) => item.json).join(',');
   return `{"apiVersion":"${apiVersionOf(kind)}","items":[${body}],"kind":${JSON.stringify(kind.listKind)},"metadata":${meta}}`;
+}
+
+const converting = new Map<View, View>();
+
+/** The view for a kind whose objects lie in another form than it shows. One for each view, as frames are kept by view. */
+export function viewOf(kind: Kind, view: View): View {
+  if (!isView(kind)) return view;
+  let made = converting.get(view);
+  if (made === undefined) {
+    made = {
+      object: (shown) => view.object(shownAs(kind, shown)),
+      list: (of, items, metadata) =>
+        view.list(
+          of,
+          items.map((item) => shownAs(kind, item)),
+          metadata,
+        ),
+      bookmark: view.bookmark,
+      watchable: view.watchable,
+    };
+    converting.set(view, made);
+  }
+  return made;
 }

@@ -1,5 +1,6 @@
 import { defineResource, ListWatch, SharedIndexInformer, TransportError } from 'capstan/cache';
 import {
+  defaultRetry,
   isAlreadyExists,
   isConflict,
   isInvalid,
@@ -79,7 +80,7 @@ describe('a fake client', () => {
     await client.update(ConfigMap, { ...old, data: { k: '1' } });
     await expect(client.update(ConfigMap, { ...old, data: { k: '2' } })).rejects.toSatisfy(isConflict);
     let attempts = 0;
-    await retryOnConflict(async () => {
+    await retryOnConflict(defaultRetry, async () => {
       attempts++;
       const current = attempts === 1 ? old : await client.get(ConfigMap, key('a'));
       await client.update(ConfigMap, { ...current, data: { k: '3' } });
@@ -170,8 +171,7 @@ describe('a fake client', () => {
   test('takes an owner with the uid that the server gave', async () => {
     const client = fakeClient({ objects: [widget('owner')], resources: [Widget] });
     const owner = await client.get(Widget, key('owner'));
-    const owned = configMap('owned');
-    setControllerReference(owner, owned, { resource: Widget });
+    const owned = setControllerReference(owner, configMap('owned'), Widget);
     const made = await client.create(ConfigMap, owned);
     expect(made.metadata).toMatchObject({
       ownerReferences: [{ kind: 'Widget', uid: owner.metadata.uid, controller: true }],
@@ -245,6 +245,8 @@ describe('a fake transport', () => {
     const clock = new FakeClock();
     const transport = fakeTransport({ clock, objects: [configMap('a')] });
     const { told } = await informerOn(transport, clock);
+    // A watch that ends within its first second is taken for a fault of the server, and is listed again.
+    await clock.run(2000);
     transport.dropConnections();
     transport.add(configMap('b'));
     await clock.run(60_000);

@@ -16,11 +16,15 @@ interface Node {
 export type Path = readonly string[];
 
 export class FieldSet {
-  static readonly empty = new FieldSet(new Map());
   readonly #nodes: ReadonlyMap<string, Node>;
 
   constructor(nodes: ReadonlyMap<string, Node>) {
     this.#nodes = nodes;
+  }
+
+  /** Not a static field: TypeScript 7.0.2 compiles one that makes an instance of its own class into code that fails. */
+  static get empty(): FieldSet {
+    return EMPTY;
   }
 
   static of(paths: Iterable<Path>): FieldSet {
@@ -150,6 +154,8 @@ export class FieldSet {
     return new FieldSet(nodes);
   }
 }
+
+const EMPTY = new FieldSet(new Map());
 
 function keep(nodes: Map<string, Node>, element: string, node: Node): void {
   if (node.member || node.below.size > 0) nodes.set(element, node);

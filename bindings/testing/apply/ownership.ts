@@ -77,7 +77,7 @@ export function ownUpdate(
     apiVersion: writer.apiVersion,
     subresource: writer.subresource,
   } as const;
-  const { left, changed } = settle(type, live, next, managers, undefined, writer.filter);
+  const { left, changed } = settle(type, live, next, managers, undefined, writer);
   const id = identifier(entry);
   const gained = changed.difference(STRIPPED);
   if (gained.size > 0) {
@@ -94,7 +94,7 @@ function settle(
   next: Json,
   managers: Managers,
   self: string | undefined,
-  filter: Filter,
+  { filter, apiVersion }: Writer,
 ): { left: Map<string, Entry>; conflicts: Map<Entry, FieldSet>; changed: FieldSet } {
   const difference = compare(type, bare(live as JsonObject), bare(next as JsonObject));
   const changed = filter(difference.added.union(difference.modified));
@@ -106,6 +106,8 @@ function settle(
       left.set(id, entry);
       continue;
     }
+    // Who wrote in a version that this one cannot be turned into is forgotten, as the real server does: nothing is converted here.
+    if (entry.apiVersion !== apiVersion) continue;
     const conflict = entry.fields.intersection(changed);
     if (conflict.size > 0) conflicts.set(entry, conflict);
     const fields = entry.fields.difference(conflict).difference(removed);
@@ -143,7 +145,7 @@ export function ownApply(
   owners.set(id, { ...entry, fields, time: last?.time });
   const merged = merge(type, before, config) as JsonObject;
   const next = last === undefined ? merged : prune(type, merged, owners, last.fields);
-  const { left, conflicts } = settle(type, before, next, owners, id, writer.filter);
+  const { left, conflicts } = settle(type, before, next, owners, id, writer);
   if (conflicts.size > 0 && !force) throw applyConflict(conflicts);
   const same = sameJson(before, next);
   const owned = fields.difference(STRIPPED);

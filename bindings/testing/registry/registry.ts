@@ -21,6 +21,7 @@ import {
   TooLargeVersion,
 } from '../status.ts';
 import { established, terminating } from './definitions.ts';
+import { asStored, shownAs, storageOf } from './forms.ts';
 import { definedBy, type Kind, Kinds, type ResourceName, resourceKey } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
@@ -75,7 +76,7 @@ export class Registry {
 
   /** The store of a resource, made at first use. */
   store(resource: ResourceName): ResourceStore {
-    const key = resourceKey(resource);
+    const key = resourceKey(storageOf(resource));
     let store = this.#stores.get(key);
     if (store === undefined) {
       store = new ResourceStore(this.versions, this.#historySize);
@@ -112,7 +113,7 @@ export class Registry {
     if (version > this.versions.current) throw new TooLargeVersion(version, this.versions.current);
     const stored = this.store(path.resource).get(keyOf(path.namespace, path.name));
     if (stored === undefined) throw notFound(ofResource(kind, path.name));
-    return stored;
+    return shownAs(kind, stored);
   }
 
   create(path: ResourcePath, body: JsonObject, options: WriteOptions): Written {
@@ -160,7 +161,7 @@ export class Registry {
     const key = keyOf(path.namespace, path.name);
     const patch = typeof change === 'function';
     const whole = patch ? undefined : this.#named(path, this.#inNamespace(kind, path, change.body));
-    const existing = this.store(path.resource).get(key);
+    const existing = this.#existing(kind, path);
     if (existing === undefined) {
       if (whole !== undefined && kind.createOnUpdate && path.subresource === '') {
         requireUid(kind, path, whole, { key, uid: '' });
@@ -183,7 +184,7 @@ export class Registry {
     const found = this.kinds.get(path.resource);
     const kind = found.known ? found : { ...found, kind: stringAt(config, 'kind') };
     checkConfiguration(kind, config);
-    const existing = this.store(path.resource).get(keyOf(path.namespace, path.name));
+    const existing = this.#existing(kind, path);
     if (existing === undefined && path.subresource !== '') throw notFound(ofResource(kind, path.name));
     const by = { manager: options.manager, now: this.#now() };
     const result = applied(kind, existing?.object, config, path.subresource, by, options.force);
@@ -198,6 +199,11 @@ export class Registry {
       throw conflict(ofResource(kind, path.name), why);
     }
     return this.#create(found, path, withoutVersion(wanted), options, result);
+  }
+
+  #existing(kind: Kind, path: ResourcePath): Stored | undefined {
+    const stored = this.store(path.resource).get(keyOf(path.namespace, path.name));
+    return stored === undefined ? undefined : shownAs(kind, stored);
   }
 
   #write(kind: Kind, path: ResourcePath, existing: Stored, prepared: JsonObject, options: WriteOptions): Written {
@@ -216,7 +222,8 @@ export class Registry {
   modify(path: ResourcePath, dryRun: boolean, change: (object: JsonObject, now: string) => JsonObject): void {
     const existing = this.get(path, 0);
     const next = change(existing.object, this.#now());
-    if (!dryRun) this.store(path.resource).put(existing.key, next);
+    const kind = this.kinds.get(path.resource);
+    if (!dryRun) this.store(path.resource).put(existing.key, asStored(kind, next));
   }
 
   delete(path: ResourcePath, options: DeleteOptions): Written {
@@ -227,7 +234,10 @@ export class Registry {
     requirePreconditions(kind, path, existing, options);
     if (isDefinition(kind) && !options.dryRun) return { code: 200, json: this.#deleteDefinition(store, existing) };
     const left = this.#remove(store, existing, options);
-    if (left.pending || kind.returnsDeleted) return { code: 200, json: left.json };
+    if (left.pending || kind.returnsDeleted) {
+      const object = JSON.parse(left.json) as JsonObject;
+      return { code: 200, json: shownAs(kind, { object, json: left.json }).json };
+    }
     const status = deleted(ofResource(kind, path.name), stringAt(metadataOf(existing.object), 'uid'));
     return { code: 200, json: JSON.stringify(status) };
   }
@@ -267,7 +277,7 @@ export class Registry {
   }
 
   #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject): Stored {
-    if (!isDefinition(kind)) return store.put(key, object);
+    if (!isDefinition(kind)) return shownAs(kind, store.put(key, asStored(kind, object)));
     for (const { name } of definedBy(object)) this.restoreResource(name);
     this.kinds.define(object);
     return store.put(key, established(object, this.#now()));

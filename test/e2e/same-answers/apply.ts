@@ -237,7 +237,7 @@ export const apply: Exchange[] = [
     name: 'more than ten managers that update are gathered',
     async run(api) {
       const things = api.of(configMaps);
-      await things.create(things.object('a'));
+      await things.create(things.object('a', { data: { k: '1' } }));
       for (let at = 0; at < 13; at++) {
         await things.patch(
           'a',

@@ -53,7 +53,9 @@ class RandomWalk {
     if (dice < 0.25) await this.#remember(things.create(this.#object(name)));
     else if (dice < 0.4) await this.#remember(things.put(name, this.#update(name)));
     else if (dice < 0.55) await this.#remember(things.patch(name, 'merge', this.#mergePatch()));
-    else if (dice < 0.65) await this.#remember(things.patch(name, 'json', this.#jsonPatch()));
+    else if (dice < 0.6) await this.#remember(things.patch(name, 'json', this.#jsonPatch()));
+    else if (dice < 0.65) await this.#remember(this.#apply(name));
+    else if (dice < 0.68) await this.#remember(things.patch(name, 'strategic', this.#strategicPatch()));
     else if (dice < 0.72) await things.get(name);
     else if (dice < 0.8) await things.list(this.#query());
     else if (dice < 0.95) await things.delete(name, this.#deleteOptions(name));
@@ -108,6 +110,23 @@ class RandomWalk {
       [{ op: 'remove', path: '/metadata/labels/tier' }],
       [{ op: 'remove', path: '/metadata/finalizers' }],
       [{ op: 'test', path: '/metadata/labels/app', value: 'x' }],
+    ]);
+  }
+
+  /** By one of a few managers, of a part of the fields or of none, by force or not. */
+  #apply(name: string): Promise<Answer> {
+    const { finalizers: _, ...metadata } = this.#metadata();
+    const force: Record<string, string> = this.#random.chance(0.4) ? { force: 'true' } : {};
+    const fields = this.#random.chance(0.7) ? this.#fields() : {};
+    return this.#things.apply(name, this.#pick(['one', 'two']), { ...fields, metadata }, force);
+  }
+
+  #strategicPatch(): JsonObject {
+    return this.#pick<JsonObject>([
+      { metadata: { finalizers: [this.#pick(['e.x/one', 'e.x/three'])] } },
+      { metadata: { '$deleteFromPrimitiveList/finalizers': ['e.x/one'] } },
+      { metadata: { labels: { $patch: 'replace', app: 'y' } } },
+      { metadata: { annotations: { $patch: 'delete' } }, ...this.#fields() },
     ]);
   }
 

@@ -41,6 +41,13 @@ export const deployments: ResourceType = {
   kind: 'Deployment',
   plural: 'deployments',
 };
+export const coreEvents: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Event', plural: 'events' };
+export const events: ResourceType = {
+  prefix: '/apis/events.k8s.io/v1',
+  apiVersion: 'events.k8s.io/v1',
+  kind: 'Event',
+  plural: 'events',
+};
 /** A custom resource with a status subresource and a schema that keeps every field. */
 export const widgets: ResourceType = {
   prefix: '/apis/e2e.capstan.dev/v1',

@@ -1,6 +1,6 @@
 /** Exchanges about scales, bindings and evictions, and about what discovery says. */
 import type { Exchange } from './exchange.ts';
-import { deployments, pods, sites, widgets } from './resources.ts';
+import { coreEvents, deployments, events, pods, sites, widgets } from './resources.ts';
 import { container, deploymentSpec, podSpec } from './templates.ts';
 
 export const subresources: Exchange[] = [
@@ -74,6 +74,38 @@ export const subresources: Exchange[] = [
       const groups = ['apps', 'autoscaling', 'e2e.capstan.dev', 'none.example'];
       for (const group of groups) await api.call('GET', `/apis/${group}`);
       await api.call('GET', '/apis/none.example/v1');
+    },
+  },
+  {
+    name: 'Events are one storage under two names',
+    async run(api) {
+      const [core, other] = [api.of(coreEvents), api.of(events)];
+      const regarding = { kind: 'Pod', namespace: api.namespace, name: 'p' };
+      const eventTime = '2026-01-01T00:00:00.000000Z';
+      const nulls = { deprecatedSource: {}, deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null };
+      const common = { reason: 'R', type: 'Normal', action: 'A', eventTime, reportingInstance: 'i' };
+      const watch = await core.watch({ resourceVersion: (await core.list()).body.metadata.resourceVersion });
+      await other.create(other.object('a', { ...common, ...nulls, regarding, note: 'M', reportingController: 'c/d' }));
+      await core.get('a');
+      await core.list();
+      await other.patch('a', 'merge', { series: { count: 2, lastObservedTime: eventTime } });
+      await core.patch('a', 'strategic', { message: 'N', metadata: { labels: { a: 'b' } } });
+      const old = { source: { component: 'c', host: 'h' }, firstTimestamp: null, lastTimestamp: null, count: 3 };
+      const rest = {
+        ...common,
+        ...old,
+        involvedObject: regarding,
+        message: 'M',
+        reportingComponent: '',
+        eventTime: null,
+        reportingInstance: '',
+      };
+      await core.create(core.object('b', rest));
+      await other.get('b');
+      await other.list({ labelSelector: 'a=b' });
+      await other.delete('a');
+      await watch.take(5);
+      await (await other.watch({ resourceVersion: '0' })).take(1);
     },
   },
 ];

@@ -1,0 +1,55 @@
+/**
+ * Objects of one storage that are read and written under two names: Events of the core group and of events.k8s.io. They lie in their core form, and whoever
+ * comes by the other name gets and sends the other's members. Other kinds with several versions are stores of their own.
+ * kubernetes: pkg/apis/events/v1/conversion.go.
+ */
+import type { JsonObject } from '../json.ts';
+import { apiVersionOf, type Kind, type ResourceName } from './kinds.ts';
+import type { Stored } from './store.ts';
+
+/** What the core group calls it, and what events.k8s.io does. */
+const EVENT_MEMBERS: readonly (readonly [core: string, events: string])[] = [
+  ['message', 'note'],
+  ['involvedObject', 'regarding'],
+  ['reportingComponent', 'reportingController'],
+  ['source', 'deprecatedSource'],
+  ['firstTimestamp', 'deprecatedFirstTimestamp'],
+  ['lastTimestamp', 'deprecatedLastTimestamp'],
+  ['count', 'deprecatedCount'],
+];
+
+const TO_EVENTS = new Map(EVENT_MEMBERS);
+const TO_CORE = new Map(EVENT_MEMBERS.map(([core, events]) => [events, core]));
+
+const isNewEvent = (name: ResourceName): boolean => name.group === 'events.k8s.io' && name.plural === 'events';
+
+/** Whether the kind's objects lie in another form than it shows. */
+export const isView = (kind: Kind): boolean => kind.builtIn && isNewEvent(kind);
+
+/** Where the objects of a resource lie. */
+export const storageOf = (name: ResourceName): ResourceName =>
+  isNewEvent(name) ? { group: '', version: 'v1', plural: 'events' } : name;
+
+const renamed = (object: JsonObject, names: ReadonlyMap<string, string>): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [names.get(name) ?? name, value]));
+
+/** The object as it lies. */
+export function asStored(kind: Kind, object: JsonObject): JsonObject {
+  return isView(kind) ? { ...renamed(object, TO_CORE), kind: 'Event', apiVersion: 'v1' } : object;
+}
+
+/** The object as the kind shows it. */
+export function asShown(kind: Kind, stored: JsonObject): JsonObject {
+  if (!isView(kind)) return stored;
+  const shown = { ...renamed(stored, TO_EVENTS), kind: kind.kind, apiVersion: apiVersionOf(kind) };
+  // The core form writes these where they are empty, the other leaves them out.
+  const empty = (name: string, value: unknown): boolean =>
+    (name === 'reportingController' || name === 'reportingInstance') && value === '';
+  return Object.fromEntries(Object.entries(shown).filter(([name, value]) => !empty(name, value)));
+}
+
+export function shownAs<S extends Pick<Stored, 'object' | 'json'>>(kind: Kind, stored: S): S {
+  if (!isView(kind)) return stored;
+  const object = asShown(kind, stored.object);
+  return { ...stored, object, json: JSON.stringify(object) };
+}

@@ -1,0 +1,279 @@
+/** Server-side apply without a real server; that the two agree is for test/e2e/same-answers. */
+import { FakeClock } from 'capstan/testing';
+import { describe, expect, test } from 'vitest';
+import { type Body, type Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+
+const APPLY = 'application/apply-patch+yaml';
+const STRATEGIC = 'application/strategic-merge-patch+json';
+const PODS = '/api/v1/namespaces/default/pods';
+
+const apply = (api: Client, path: string, manager: string, body: unknown, query: Record<string, string> = {}) =>
+  api.send('PATCH', path, { body, type: APPLY, query: { fieldManager: manager, ...query } });
+
+interface Manager {
+  manager: string;
+  operation: string;
+  time?: string;
+  subresource?: string;
+  fieldsV1: object;
+}
+const managers = (body: Body): Manager[] =>
+  (body.metadata as unknown as { managedFields?: Manager[] }).managedFields ?? [];
+const owned = (body: Body): Record<string, object> =>
+  Object.fromEntries(managers(body).map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
+
+const pod = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec });
+
+describe('apply', () => {
+  test('creates, and again changes nothing', async () => {
+    const { api } = await start();
+    const first = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    expect(first.status).toBe(201);
+    const again = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    expect(again).toMatchObject({ status: 200, body: first.body });
+    expect(owned(first.body)).toEqual({ one: { 'f:data': { 'f:k': {} } } });
+  });
+
+  test('is a conflict where another owner has another value, names each field, and changes nothing', async () => {
+    const { api } = await start();
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1' } }));
+    const made = (await api.get(`${CONFIG_MAPS}/a`)).body;
+    const refused = await apply(api, `${CONFIG_MAPS}/a`, 'two', configMap('a', { data: { k: '2', m: '2', n: '1' } }));
+    expect(refused).toMatchObject({ status: 409, body: { reason: 'Conflict' } });
+    expect(refused.body.message).toBe('Apply failed with 2 conflicts: conflicts with "one":\n- .data.k\n- .data.m');
+    expect(refused.body.details.causes).toEqual([
+      { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.k' },
+      { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.m' },
+    ]);
+    expect((await api.get(`${CONFIG_MAPS}/a`)).body).toEqual(made);
+  });
+
+  test('by force takes the fields over', async () => {
+    const { api } = await start();
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1' } }));
+    const forced = await apply(api, `${CONFIG_MAPS}/a`, 'two', configMap('a', { data: { k: '2' } }), { force: 'true' });
+    expect(forced.body.data).toEqual({ k: '2', m: '1' });
+    expect(owned(forced.body)).toEqual({ one: { 'f:data': { 'f:m': {} } }, two: { 'f:data': { 'f:k': {} } } });
+  });
+
+  test('removes what it applied before and nobody else owns', async () => {
+    const { api } = await start();
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1', n: '1' } }));
+    await apply(api, `${CONFIG_MAPS}/a`, 'two', configMap('a', { data: { m: '1' } }));
+    await api.patch(`${CONFIG_MAPS}/a`, { data: { n: '2' } });
+    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a'));
+    expect(body.data).toEqual({ m: '1', n: '2' });
+  });
+
+  test('merges lists by their keys and replaces those that have none', async () => {
+    const { api } = await start();
+    const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
+    const spec = (containers: object[], more: object = {}) => pod({ containers, ...more });
+    await apply(api, `${PODS}/a`, 'one', spec([{ name: 'c', image: 'i', env: env('x'), args: ['1'] }]));
+    await apply(
+      api,
+      `${PODS}/a`,
+      'two',
+      spec([
+        { name: 'c', env: env('y') },
+        { name: 'd', image: 'i' },
+      ]),
+    );
+    const both = (await api.get(`${PODS}/a`)).body;
+    expect(both.spec.containers).toEqual([
+      { name: 'c', image: 'i', env: env('x', 'y'), args: ['1'] },
+      { name: 'd', image: 'i' },
+    ]);
+    const whole = await apply(api, `${PODS}/a`, 'two', spec([{ name: 'c', args: ['2'] }]));
+    expect(whole.body.details.causes).toEqual([
+      expect.objectContaining({ field: '.spec.containers[name="c"].args', reason: 'FieldManagerConflict' }),
+    ]);
+    const left = await apply(api, `${PODS}/a`, 'two', pod({}));
+    expect(left.body.spec.containers).toEqual([{ name: 'c', image: 'i', env: env('x'), args: ['1'] }]);
+  });
+
+  test('keeps the status apart, with owners of its own', async () => {
+    const { api } = await start();
+    const both = widget('a', { spec: { size: 1 }, status: { ready: true } });
+    const made = await apply(api, `${WIDGETS}/a`, 'one', both);
+    expect(made.body.status).toBeUndefined();
+    const { body } = await apply(api, `${WIDGETS}/a/status`, 'one', both);
+    expect(body).toMatchObject({ spec: { size: 1 }, status: { ready: true } });
+    expect(managers(body).map(({ subresource, fieldsV1 }) => [subresource, Object.keys(fieldsV1)])).toEqual([
+      [undefined, ['f:spec']],
+      ['status', ['f:status']],
+    ]);
+    expect((await apply(api, `${WIDGETS}/none/status`, 'one', widget('none'))).status).toBe(404);
+  });
+
+  test('knows what was there before the first apply', async () => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
+    await api.patch(`${CONFIG_MAPS}/a`, { metadata: { managedFields: [{}] } });
+    expect(managers((await api.get(`${CONFIG_MAPS}/a`)).body)).toEqual([]);
+    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { m: '1' } }));
+    expect(Object.keys(owned(body))).toEqual(['one', 'before-first-apply']);
+  });
+
+  test('writes down when, and a write that changes nothing is none', async () => {
+    const clock = new FakeClock();
+    const { api } = await start({ clock });
+    const at = (body: Body) => managers(body).map(({ time }) => Date.parse(time ?? ''));
+    const first = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    clock.step(5000);
+    const same = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    expect(same.body).toEqual(first.body);
+    const changed = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '2' } }));
+    expect(at(changed.body)[0]! - at(first.body)[0]!).toBe(5000);
+    expect(changed.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
+  });
+
+  test.for<[what: string, body: unknown, query: Record<string, string>, status: number, message: string]>([
+    ['nobody', configMap('a'), { fieldManager: '' }, 422, 'is required for apply patch'],
+    ['a name that is too long', configMap('a'), { fieldManager: 'x'.repeat(129) }, 422, 'Too long'],
+    ['a name with a line feed', configMap('a'), { fieldManager: 'a\nb' }, 422, 'printable'],
+    ['another kind', { ...configMap('a'), kind: 'Secret' }, {}, 400, 'invalid object type: /v1, Kind=Secret'],
+    ['another name', configMap('b'), {}, 400, 'does not match the name on the URL'],
+    ['no name', { ...configMap('a'), metadata: {} }, {}, 400, 'name must be provided'],
+    [
+      'managers of its own',
+      { ...configMap('a'), metadata: { name: 'a', managedFields: [{}] } },
+      {},
+      400,
+      'must be nil',
+    ],
+    ['a field of another type', configMap('a', { data: { k: 1 } }), {}, 500, '.data.k: expected string'],
+    ['a field that there is not', configMap('a', { odd: 1 }), {}, 500, '.odd: field not declared in schema'],
+    [
+      'an item that is there twice',
+      { ...configMap('a'), metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/a'] } },
+      {},
+      500,
+      'duplicate entries',
+    ],
+    ['a list', [], {}, 400, 'cannot unmarshal array'],
+    ['half a body', '{"a"', {}, 400, 'error decoding YAML'],
+    ['a uid of nothing', { ...configMap('a'), metadata: { name: 'a', uid: 'x' } }, {}, 409, 'uid mismatch'],
+  ])('of %s is refused and creates nothing', async ([, body, query, status, message]) => {
+    const { api } = await start();
+    const answer = await apply(api, `${CONFIG_MAPS}/a`, 'one', body, query);
+    expect(answer).toMatchObject({ status, body: { message: expect.stringContaining(message) } });
+    expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(404);
+  });
+});
+
+describe('owners', () => {
+  test('are who changes a field, by the name they give or that of their user agent', async () => {
+    const { api } = await start();
+    const named = { query: { fieldManager: 'maker' }, body: configMap('a', { data: { k: '1', m: '1' } }) };
+    await api.send('POST', CONFIG_MAPS, named);
+    const agent = {
+      body: { data: { k: '2' } },
+      type: 'application/merge-patch+json',
+      headers: { 'user-agent': 'tool/1.2 (x)' },
+    };
+    const { body } = await api.send('PATCH', `${CONFIG_MAPS}/a`, agent);
+    expect(owned(body)).toEqual({ maker: { 'f:data': { '.': {}, 'f:m': {} } }, tool: { 'f:data': { 'f:k': {} } } });
+  });
+
+  test('of a field that is gone are none', async () => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
+    const { body } = await api.patch(`${CONFIG_MAPS}/a`, { data: null });
+    expect(managers(body)).toEqual([]);
+  });
+
+  test('that wrote long ago are gathered when there are more than ten', async () => {
+    const clock = new FakeClock();
+    const { api } = await start({ clock });
+    await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
+    let last: Body | undefined;
+    for (let at = 0; at < 13; at++) {
+      clock.step(1000);
+      const send = {
+        body: { data: { [`k${at}`]: '1' } },
+        type: 'application/merge-patch+json',
+        query: { fieldManager: `m${at}` },
+      };
+      last = (await api.send('PATCH', `${CONFIG_MAPS}/a`, send)).body;
+    }
+    const names = managers(last as Body).map(({ manager }) => manager);
+    expect(names).toHaveLength(10);
+    expect(names[0]).toBe('ancient-changes');
+    expect(owned(last as Body)['ancient-changes']).toEqual({
+      'f:data': { '.': {}, 'f:k': {}, 'f:k0': {}, 'f:k1': {}, 'f:k2': {}, 'f:k3': {} },
+    });
+  });
+});
+
+describe('a strategic merge patch', () => {
+  const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
+
+  test.for<[what: string, spec: object, expected: object]>([
+    [
+      'merges by key',
+      { containers: [{ name: 'b', image: 'j' }] },
+      {
+        containers: [
+          { name: 'a', image: 'i', env: env('x', 'y') },
+          { name: 'b', image: 'j' },
+        ],
+      },
+    ],
+    ['deletes by key', { containers: [{ name: 'a', $patch: 'delete' }] }, { containers: [{ name: 'b', image: 'i' }] }],
+    [
+      'replaces a list',
+      { containers: [{ $patch: 'replace' }, { name: 'c', image: 'i' }] },
+      { containers: [{ name: 'c', image: 'i' }] },
+    ],
+    [
+      'deletes below',
+      { containers: [{ name: 'a', env: [{ name: 'x', $patch: 'delete' }] }] },
+      {
+        containers: [
+          { name: 'a', image: 'i', env: env('y') },
+          { name: 'b', image: 'i' },
+        ],
+      },
+    ],
+    [
+      'orders',
+      { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] },
+      {
+        containers: [
+          { name: 'b', image: 'i' },
+          { name: 'a', image: 'i', env: env('x', 'y') },
+        ],
+      },
+    ],
+    ['replaces what has no key', { tolerations: [{ key: 'b' }] }, { tolerations: [{ key: 'b' }] }],
+    ['replaces a map', { nodeSelector: { $patch: 'replace', z: '1' } }, { nodeSelector: { z: '1' } }],
+    [
+      'retains keys',
+      { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/' } }] },
+      { volumes: [{ name: 'v', hostPath: { path: '/' } }] },
+    ],
+  ])('%s', async ([, spec, expected]) => {
+    const { api } = await start();
+    const made = {
+      containers: [
+        { name: 'a', image: 'i', env: env('x', 'y') },
+        { name: 'b', image: 'i' },
+      ],
+      tolerations: [{ key: 'a' }],
+      nodeSelector: { x: '1' },
+      volumes: [{ name: 'v', emptyDir: {} }],
+    };
+    await api.make(PODS, pod(made));
+    const { status, body } = await api.patch(`${PODS}/a`, { spec }, STRATEGIC);
+    expect({ status, spec: body.spec }).toMatchObject({ status: 200, spec: { ...made, ...expected } });
+  });
+
+  test('deletes from a list of names', async () => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, { ...configMap('a'), metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/b'] } });
+    const metadata = { '$deleteFromPrimitiveList/finalizers': ['e.x/a'] };
+    const { body } = await api.patch(`${CONFIG_MAPS}/a`, { metadata }, STRATEGIC);
+    expect(body.metadata.finalizers).toEqual(['e.x/b']);
+  });
+});

@@ -1,0 +1,239 @@
+/** What a CustomResourceDefinition's schema does to objects; that it does so on a real server is for test/e2e/same-answers. */
+import { describe, expect, test } from 'vitest';
+import { type Client, CONFIG_MAPS, configMap, start } from './client.ts';
+
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const SITES = '/apis/example.com/v1/namespaces/default/sites';
+
+const text = { type: 'string' };
+const spec = {
+  type: 'object',
+  required: ['host'],
+  properties: {
+    host: { type: 'string', pattern: '^[a-z]+$', minLength: 2 },
+    replicas: { type: 'integer', minimum: 1, maximum: 5, default: 2 },
+    mode: { type: 'string', enum: ['a', 'b'] },
+    tags: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
+    nested: { type: 'object', default: {}, properties: { x: { type: 'string', default: 'y' } } },
+    free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    exclusive: { type: 'object', properties: { a: text, b: text }, oneOf: [{ required: ['a'] }, { required: ['b'] }] },
+    banned: { type: 'object', properties: { a: text }, not: { required: ['a'] } },
+    any: { anyOf: [{ minLength: 3 }, { maxLength: 1 }], type: 'string' },
+  },
+};
+
+async function withSites(): Promise<Client> {
+  const { api } = await start();
+  const schema = {
+    openAPIV3Schema: { type: 'object', required: ['spec'], properties: { spec, status: { type: 'object' } } },
+  };
+  const subresources = {
+    status: {},
+    scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
+  };
+  const crd = await api.make(CRDS, {
+    metadata: { name: 'sites.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'sites', kind: 'Site', shortNames: ['st'], categories: ['all'] },
+      versions: [{ name: 'v1', served: true, storage: true, schema, subresources }],
+    },
+  });
+  // Who installs a definition waits for these.
+  expect(crd.status).toMatchObject({
+    conditions: [
+      { type: 'NamesAccepted', status: 'True' },
+      { type: 'Established', status: 'True' },
+    ],
+  });
+  return api;
+}
+
+const site = (fields: unknown, name = 'a') => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Site',
+  metadata: { name },
+  spec: fields,
+});
+
+describe('a schema', () => {
+  test('fills in defaults and drops what it does not know', async () => {
+    const api = await withSites();
+    const made = await api.make(SITES, site({ host: 'ab', odd: 1, free: { any: [1] }, nested: { q: 1 } }));
+    expect(made.spec).toEqual({ host: 'ab', replicas: 2, free: { any: [1] }, nested: { x: 'y' } });
+    const { body } = await api.patch(`${SITES}/a`, { spec: { replicas: null, mode: 'b' } });
+    expect(body.spec).toMatchObject({ replicas: 2, mode: 'b' });
+  });
+
+  test.for<[what: string, fields: unknown, cause: object]>([
+    ['what is required', {}, { field: 'spec.host', reason: 'FieldValueRequired' }],
+    ['a length', { host: 'x' }, { field: 'spec.host', reason: 'FieldValueInvalid' }],
+    ['a pattern', { host: 'AB' }, { message: `Invalid value: "AB": spec.host in body should match '^[a-z]+$'` }],
+    [
+      'a type',
+      { host: 3 },
+      {
+        reason: 'FieldValueTypeInvalid',
+        message: 'Invalid value: "integer": spec.host in body must be of type string: "integer"',
+      },
+    ],
+    [
+      'bounds',
+      { host: 'ab', replicas: 9 },
+      { message: 'Invalid value: 9: spec.replicas in body should be less than or equal to 5' },
+    ],
+    [
+      'an enumeration',
+      { host: 'ab', mode: 'z' },
+      { reason: 'FieldValueNotSupported', message: 'Unsupported value: "z": supported values: "a", "b"' },
+    ],
+    ['a set', { host: 'ab', tags: ['x', 'x'] }, { field: 'spec.tags[1]', reason: 'FieldValueDuplicate' }],
+    [
+      'one of several, with none',
+      { host: 'ab', exclusive: {} },
+      { message: expect.stringContaining('Found none valid') },
+    ],
+    [
+      'one of several, with both',
+      { host: 'ab', exclusive: { a: '1', b: '1' } },
+      { message: expect.stringContaining('Found 2 valid') },
+    ],
+    [
+      'what must not be',
+      { host: 'ab', banned: { a: '1' } },
+      { message: expect.stringContaining('must not validate the schema (not)') },
+    ],
+    ['any of several', { host: 'ab', any: 'xx' }, { message: expect.stringContaining('(anyOf)') }],
+  ])('asks for %s', async ([, fields, cause]) => {
+    const api = await withSites();
+    const { status, body } = await api.send('POST', SITES, { body: site(fields) });
+    expect(status).toBe(422);
+    expect(body.details.causes?.[0]).toMatchObject(cause);
+    expect((await api.get(`${SITES}/a`)).status).toBe(404);
+  });
+
+  test('does not hold an update to what was wrong before and stays', async () => {
+    const { api } = await start();
+    const define = (properties: object, method: 'make' | 'update') => {
+      const version = {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } } },
+      };
+      const crd = {
+        metadata: { name: 'sites.example.com' },
+        spec: {
+          group: 'example.com',
+          scope: 'Namespaced',
+          names: { plural: 'sites', kind: 'Site' },
+          versions: [version],
+        },
+      };
+      return method === 'make' ? api.make(CRDS, crd) : api.patch(`${CRDS}/sites.example.com`, { spec: crd.spec });
+    };
+    await define({ a: text, b: text }, 'make');
+    await api.make(SITES, site({ a: 'old', b: 'old' }));
+    await define({ a: { type: 'string', maxLength: 2 }, b: text }, 'update');
+    expect((await api.patch(`${SITES}/a`, { spec: { b: 'new' } })).status).toBe(200);
+    expect((await api.patch(`${SITES}/a`, { spec: { a: 'new' } })).status).toBe(422);
+  });
+});
+
+describe('a field that nobody knows', () => {
+  test.for<[mode: string, status: number, warning: string | null]>([
+    ['Strict', 400, null],
+    ['Warn', 201, '299 - "unknown field \\"metadata.odd\\"", 299 - "unknown field \\"odd\\""'],
+    ['Ignore', 201, null],
+  ])('is dropped, and with %s answered with %s', async ([fieldValidation, status, warning]) => {
+    const { api } = await start();
+    const body = { ...configMap('a'), metadata: { name: 'a', odd: 1 }, odd: 1 };
+    const answer = await api.send('POST', CONFIG_MAPS, { body, query: { fieldValidation } });
+    expect(answer.status).toBe(status);
+    expect(answer.header('warning')).toBe(warning);
+    if (status === 201) expect(answer.body).not.toHaveProperty('odd');
+  });
+
+  test('is told of patches too, and of names that stand twice', async () => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('a'));
+    const answer = await api.patch(`${CONFIG_MAPS}/a`, '{"odd":1,"data":{"k":"1","k":"2"}}');
+    expect(answer.body.data).toEqual({ k: '2' });
+    expect(answer.header('warning')).toBe('299 - "duplicate field \\"data.k\\"", 299 - "unknown field \\"odd\\""');
+  });
+});
+
+describe('a scale', () => {
+  test('of a custom resource is a view of its replicas', async () => {
+    const api = await withSites();
+    await api.make(SITES, site({ host: 'ab' }));
+    expect((await api.get(`${SITES}/a/scale`)).body).toMatchObject({
+      kind: 'Scale',
+      spec: { replicas: 2 },
+      status: { replicas: 0 },
+    });
+    expect((await api.patch(`${SITES}/a/scale`, { spec: { replicas: 4 } })).body.spec).toEqual({ replicas: 4 });
+    expect((await api.patch(`${SITES}/a/scale`, { spec: { replicas: 9 } })).status).toBe(422);
+    expect((await api.get(`${SITES}/a`)).body).toMatchObject({ spec: { replicas: 4 }, metadata: { generation: 2 } });
+  });
+
+  test('of a Deployment has its selector as text; a ConfigMap has none', async () => {
+    const { api } = await start();
+    const deployments = '/apis/apps/v1/namespaces/default/deployments';
+    const matchExpressions = [
+      { key: 'tier', operator: 'In', values: ['b', 'a'] },
+      { key: 'old', operator: 'DoesNotExist' },
+    ];
+    await api.make(deployments, {
+      metadata: { name: 'a' },
+      spec: { replicas: 1, selector: { matchLabels: { app: 'x' }, matchExpressions } },
+    });
+    expect((await api.get(`${deployments}/a/scale`)).body.status).toEqual({
+      replicas: 0,
+      selector: 'app=x,!old,tier in (a,b)',
+    });
+    await api.make(CONFIG_MAPS, configMap('a'));
+    expect((await api.get(`${CONFIG_MAPS}/a/scale`)).status).toBe(404);
+  });
+});
+
+test('a Pod is bound to a node once, and evicted', async () => {
+  const { api } = await start();
+  const pods = '/api/v1/namespaces/default/pods';
+  await api.make(pods, { metadata: { name: 'a' }, spec: { containers: [{ name: 'c' }] } });
+  const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n1' } };
+  expect((await api.send('POST', `${pods}/a/binding`, { body: binding, query: { dryRun: 'All' } })).status).toBe(201);
+  expect((await api.send('POST', `${pods}/a/binding`, { body: binding })).status).toBe(201);
+  expect((await api.send('POST', `${pods}/a/binding`, { body: binding })).status).toBe(409);
+  expect((await api.get(`${pods}/a`)).body.spec.nodeName).toBe('n1');
+  const eviction = { metadata: { name: 'a' } };
+  expect((await api.send('POST', `${pods}/a/eviction`, { body: eviction })).status).toBe(201);
+  expect((await api.get(`${pods}/a`)).status).toBe(404);
+});
+
+describe('discovery', () => {
+  const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+  test('is one document for those who ask for it, custom resources included', async () => {
+    const api = await withSites();
+    const { body, header } = await api.send('GET', '/apis', { headers: { accept: `${AGGREGATED},application/json` } });
+    expect(header('content-type')).toBe(AGGREGATED);
+    const groups = body.items as unknown as { metadata: { name: string }; versions: { resources: object[] }[] }[];
+    expect(groups.find(({ metadata }) => metadata.name === 'example.com')?.versions[0]?.resources).toEqual([
+      expect.objectContaining({
+        resource: 'sites',
+        scope: 'Namespaced',
+        shortNames: ['st'],
+        categories: ['all'],
+        subresources: [
+          expect.objectContaining({ subresource: 'status' }),
+          expect.objectContaining({ subresource: 'scale' }),
+        ],
+      }),
+    ]);
+    expect((await api.send('GET', '/apis', { headers: { accept: 'application/json' } })).body.kind).toBe(
+      'APIGroupList',
+    );
+  });
+});
