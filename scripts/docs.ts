@@ -31,6 +31,7 @@ const app = await Application.bootstrapWithPlugins({
     .sort()
     .map((file) => `${root}${file}`),
   out,
+  highlightLanguages: ['ts', 'go', 'sh', 'json', 'yaml'],
   includeVersion: true,
   disableSources: true,
   excludeInternal: true,
