@@ -34,6 +34,7 @@ const app = await Application.bootstrapWithPlugins({
   highlightLanguages: ['ts', 'go', 'sh', 'json', 'yaml'],
   includeVersion: true,
   disableSources: true,
+  excludeExternals: true,
   excludeInternal: true,
   excludePrivate: true,
   logLevel: 'Warn',
