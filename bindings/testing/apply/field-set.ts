@@ -16,7 +16,11 @@ interface Node {
 export type Path = readonly string[];
 
 export class FieldSet {
-  static readonly empty = new FieldSet(new Map());
+  /** No member of the class: compiled for engines without private members, a static one would be made ahead of it. */
+  static get empty(): FieldSet {
+    return NOTHING;
+  }
+
   readonly #nodes: ReadonlyMap<string, Node>;
 
   constructor(nodes: ReadonlyMap<string, Node>) {
@@ -150,6 +154,8 @@ export class FieldSet {
     return new FieldSet(nodes);
   }
 }
+
+const NOTHING = new FieldSet(new Map());
 
 function keep(nodes: Map<string, Node>, element: string, node: Node): void {
   if (node.member || node.below.size > 0) nodes.set(element, node);
