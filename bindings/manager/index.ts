@@ -9,6 +9,7 @@ export type {
   Tracer,
 } from '../controller/manager.ts';
 export { type AccessReviewOptions, withAuthenticationAndAuthorization } from './access-review.ts';
+export { type Certificates, certificateFiles } from './certificates.ts';
 export type { LeaderElectionOptions } from './election.ts';
 export { type Checker, healthz } from './healthz.ts';
 export { type ControllerManager, newManager } from './manager.ts';

@@ -1,5 +1,4 @@
 /** The options of a manager, with their defaults, and their checks. controller-runtime: pkg/manager/manager.go Options. */
-import type { SecureContextOptions } from 'node:tls';
 import type { FactoryOptions, Transport } from '../cache/index.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -7,6 +6,7 @@ import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { type Logger, requireLogger, silentLogger } from '../logger.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
+import type { Certificates } from './certificates.ts';
 import type { LeaderElectionOptions } from './election.ts';
 import type { HTTPHandler } from './router.ts';
 
@@ -25,8 +25,8 @@ export interface HealthProbeOptions {
 export interface MetricsOptions {
   /** Where `/metrics` is served; default `'0'`, nowhere (controller-runtime: `:8080`). */
   bindAddress?: string;
-  /** Key and certificate, for https; see node:tls. */
-  tls?: SecureContextOptions;
+  /** Key and certificate, for https; a function that gives them is asked again each ten seconds. See {@link certificateFiles}. */
+  tls?: Certificates;
   /** Further paths of the server, as by `addMetricsServerExtraHandler`. */
   extraHandlers?: Readonly<Record<string, HTTPHandler>>;
   /**

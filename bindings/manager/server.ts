@@ -13,7 +13,9 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type Logger, silentLogger } from '../logger.ts';
+import { whenAborted } from './aborts.ts';
 import { type BindAddress, parseBindAddress } from './bind-address.ts';
+import { type Certificates, firstOf, renew } from './certificates.ts';
 import { answer, type HTTPHandler } from './router.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
@@ -24,8 +26,8 @@ export interface HTTPServerOptions {
   bindAddress: string;
   /** Answers the requests. */
   handler: HTTPHandler;
-  /** Key and certificate, for https; see node:tls. */
-  tls?: SecureContextOptions;
+  /** Key and certificate, for https; a function that gives them is asked again each ten seconds. See {@link certificateFiles}. */
+  tls?: Certificates;
   /**
    * How long requests that are being answered may take once the server is stopped, in milliseconds; then their connections are cut. By
    * default as long as the manager's `gracefulShutdownTimeout`.
@@ -62,6 +64,7 @@ export class HTTPServer implements GroupedRunnable {
   #server: Server | undefined;
   #address: AddressInfo | undefined;
   #listening: PromiseWithResolvers<void> = Promise.withResolvers();
+  #started = false;
   #closing = false;
   #ended = false;
 
@@ -112,46 +115,55 @@ export class HTTPServer implements GroupedRunnable {
   /**
    * Listens until the signal fires.
    *
-   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, and with ALREADY_STARTED the second time.
+   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, or where there is no certificate, and with
+   * ALREADY_STARTED the second time.
    */
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
-    if (this.#server !== undefined) throw new CapstanError('ALREADY_STARTED', `the server "${this.name}" runs once`);
-    const { tls, logger = silentLogger } = this.#options;
-    const server = tls === undefined ? createServer() : createTLSServer(tls);
-    this.#server = server;
-    server.on('request', (request, response: ServerResponse) => void this.#serve(request, response));
-    const closed = new Promise<void>((resolve, reject) => {
-      server.once('close', resolve);
-      server.on('error', (cause) => reject(this.#listenError(cause)));
-    });
-    const stop = (): void => this.#stop(server);
+    if (this.#started) throw new CapstanError('ALREADY_STARTED', `the server "${this.name}" runs once`);
+    this.#started = true;
     try {
-      if (signal.aborted) return;
-      server.listen({ port: this.#bind.port, ...(this.#bind.host === undefined ? {} : { host: this.#bind.host }) });
-      server.once('listening', () => {
-        this.#address = server.address() as AddressInfo;
-        logger.info('serving', { server: this.name, url: this.url });
-        this.#listening.resolve();
-      });
-      signal.addEventListener('abort', stop, { once: true });
-      await closed;
+      await this.#run(signal);
     } catch (error) {
       this.#listening.reject(error);
-      if (server.listening) this.#stop(server);
       throw error;
     } finally {
       this.#ended = true;
-      signal.removeEventListener('abort', stop);
       this.#listening.reject(new CapstanError('STOPPED', `the server "${this.name}" has ended`));
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { tls, logger = silentLogger, clock = systemClock } = this.#options;
+    const pair = tls === undefined ? undefined : await this.#firstPair(tls);
+    if (signal.aborted) return;
+    const secured = pair === undefined ? undefined : createTLSServer(pair);
+    const server = secured ?? createServer();
+    this.#server = server;
+    server.on('request', (request, response: ServerResponse) => void this.#serve(request, response));
+    const closed = new Promise<void>((resolve) => server.once('close', resolve));
+    const listening = new Promise<void>((resolve) => server.once('listening', resolve));
+    const failed = new Promise<never>((_, reject) => server.on('error', (cause) => reject(this.#listenError(cause))));
+    server.listen({ port: this.#bind.port, ...(this.#bind.host === undefined ? {} : { host: this.#bind.host }) });
+    // Also where the signal fires meanwhile: a server that is closed before it listens would never say so.
+    await Promise.race([listening, failed]);
+    this.#address = server.address() as AddressInfo;
+    logger.info('serving', { server: this.name, url: this.url });
+    this.#listening.resolve();
+    const renewed = secured && pair && tls ? renew(secured, tls, pair, clock) : undefined;
+    try {
+      await Promise.race([whenAborted(signal), failed]);
+    } finally {
+      renewed?.();
+      this.#stop(server);
+      await closed;
     }
   }
 
   /** Of a server that was told to stop: cuts all connections, and resolves when it has ended. For whoever can wait no longer. */
   async kill(): Promise<void> {
     const server = this.#server;
-    if (server === undefined) return;
+    if (server === undefined || this.#ended) return;
     server.closeAllConnections();
-    if (this.#ended) return;
     await new Promise<void>((resolve) => server.once('close', resolve));
   }
 
@@ -185,10 +197,22 @@ export class HTTPServer implements GroupedRunnable {
     }
   }
 
+  async #firstPair(tls: Certificates): Promise<SecureContextOptions> {
+    try {
+      return await firstOf(tls);
+    } catch (cause) {
+      throw new CapstanError('LISTEN', `the server "${this.name}" has no certificate: ${messageOf(cause)}`, { cause });
+    }
+  }
+
   #listenError(cause: Error): CapstanError {
     const { bindAddress } = this.#options;
     return new CapstanError('LISTEN', `the server "${this.name}" cannot listen on ${bindAddress}: ${cause.message}`, {
       cause,
     });
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

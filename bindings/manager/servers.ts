@@ -3,6 +3,8 @@
  *
  * Invariant: what lies below `/debug/` answers other machines only where its options allow that by name.
  */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { handleError } from '../handle-error.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import { mergeExpositions } from './exposition-merge.ts';
@@ -131,13 +133,13 @@ export class Servers {
     if (router === undefined) return;
     router.handle(
       METRICS,
-      this.#filtered((_, response) => this.#serveMetrics(response)),
+      this.#filtered((request, response) => this.#serveMetrics(request, response)),
     );
     for (const [path, handler] of Object.entries(extraHandlers)) this.addMetricsHandler(path, handler);
   }
 
   /** One collector that fails is an error of the whole, as in Prometheus' own handler: half an answer would look like a reset. */
-  #serveMetrics(response: Parameters<HTTPHandler>[1]): void {
+  async #serveMetrics(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
     let text: string;
     try {
       text = mergeExpositions(this.#collect());
@@ -147,8 +149,13 @@ export class Servers {
       answer(response, 500, `An error has occurred while serving metrics:\n\n${message}\n`);
       return;
     }
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(text);
+    const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', vary: 'accept-encoding' };
+    if (!takesGzip(request.headers['accept-encoding'])) {
+      response.writeHead(200, headers).end(text);
+      return;
+    }
+    const packed = await gzipped(text);
+    response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).end(packed);
   }
 
   #filtered(handler: HTTPHandler): HTTPHandler {
@@ -183,6 +190,15 @@ export class Servers {
     router?.handle(DEBUG_PAGE, serve);
     router?.handle(`${DEBUG_PAGE}/`, serve);
   }
+}
+
+const gzipped = promisify<string, Buffer>(gzip);
+
+/** Scrapers do. */
+function takesGzip(header: string | string[] | undefined): boolean {
+  return String(header)
+    .split(',')
+    .some((coding) => /^\s*gzip\s*(;\s*q=(1|0?\.\d*[1-9]\d*)[.0]*\s*)?$/i.test(coding));
 }
 
 function guarded(handler: HTTPHandler, access: Access): HTTPHandler {

@@ -339,6 +339,14 @@ describe('a structural schema', () => {
     });
   });
 
+  it('of a union of objects of which one asks for nothing restricts nothing', () => {
+    const properties = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } });
+    expect(structural({ anyOf: [{ ...properties('a'), required: ['a'] }, properties('b')] })).toEqual({
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: 'string' } },
+    });
+  });
+
   it('has references put in their places', () => {
     const more = {
       $defs: { port: { type: 'integer', maximum: 65535 }, ports: { type: 'array', items: { $ref: '#/$defs/port' } } },
@@ -572,6 +580,23 @@ describe('a schema that transforms', () => {
     expect(define(z.codec(z.string(), z.int(), { decode: Number, encode: String }))).toThrow(
       'spec: the schema transforms',
     );
+  });
+
+  // The type would promise a value that a server without the default never stores.
+  it('is one with a default that its JSON Schema does not tell, until an override does', () => {
+    const inner = type({ list: type({ replicas: 'number.integer = 1' }).array() });
+    expect(() => defineCustomResource({ ...named, spec: inner })).toThrow(
+      expect.objectContaining({
+        path: 'spec.list[].replicas',
+        message: expect.stringContaining('give it in an override'),
+      }),
+    );
+    const overrides = { 'spec.list[].replicas': { default: 1 } };
+    const { crd } = defineCustomResource({ ...named, spec: inner, overrides });
+    const spec = crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec;
+    expect(spec?.properties?.list?.items?.properties?.replicas).toEqual({ type: 'integer', default: 1 });
+    const valibot = toStandardJsonSchema(v.object({ replicas: v.optional(v.number(), 1) }));
+    expect(() => defineCustomResource({ ...named, spec: valibot })).not.toThrow();
   });
 
   it('is none for a default, a refinement or a brand', () => {

@@ -148,11 +148,13 @@ describe('an event', () => {
     const recorder = start();
     recorder.event(pod, { ...details, note: 'ä'.repeat(512) });
     recorder.event(pod, { ...details, reason: 'Longer', note: `x${'ä'.repeat(600)}` });
+    recorder.event(pod, { ...details, reason: 'Wider', note: 'ä'.repeat(600) });
     await clock.settle();
     const notes = sink.sent.map(({ event }) => event?.note ?? '');
     expect(notes[0]).toBe('ä'.repeat(512));
     expect(notes[1]).toBe(`x${'ä'.repeat(510)}…`);
     expect(new TextEncoder().encode(notes[1]).length).toBe(1024);
+    expect(notes[2]).toBe(`${'ä'.repeat(510)}…`);
   });
 
   it('whose second object is none is told without it, and that is reported', async () => {
@@ -323,6 +325,40 @@ describe('isomorphic events', () => {
     recorder.event(pod, details);
     await clock.settle();
     expect(sink.verbs).toEqual(['create', 'create']);
+  });
+
+  it('end each in its own time', async () => {
+    const recorder = start();
+    const late = { ...details, reason: 'Late' };
+    recorder.event(pod, details);
+    await clock.run(3 * MINUTE);
+    recorder.event(pod, late);
+    await clock.run(4 * MINUTE);
+    recorder.event(pod, late);
+    recorder.event(pod, details);
+    await clock.settle();
+    expect(sink.verbs, 'the later one goes on, the earlier one is new').toEqual([
+      'create',
+      'create',
+      'patch 2',
+      'create',
+    ]);
+    await clock.run(6 * MINUTE - 1);
+    expect(clock.timers()).toBe(2);
+    await clock.run(1);
+    expect(clock.timers(), 'only the one that refreshes is left').toBe(1);
+  });
+
+  it('are not written with those that go on if there was but one', async () => {
+    const recorder = start();
+    for (let i = 0; i < 6; i++) {
+      await clock.run(5 * MINUTE);
+      recorder.event(pod, details);
+    }
+    await clock.run(4 * MINUTE);
+    recorder.event(pod, { ...details, reason: 'Single' });
+    await clock.run(2 * MINUTE);
+    expect(sink.verbs.filter((verb) => verb !== 'create')).toEqual(['patch 2', 'patch 6']);
   });
 
   it('that go on are written every half an hour, as the server forgets an Event after an hour', async () => {

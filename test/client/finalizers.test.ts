@@ -238,9 +238,12 @@ describe('the frame of one finalizer', () => {
     expect(run.cleanup).not.toHaveBeenCalled();
   });
 
-  it('writes nothing where the finalizers are others than were seen', async () => {
+  it.each([
+    ['there was none', []],
+    ['there were some', ['a.example/x']],
+  ])('writes nothing where the finalizers are others than were seen, when %s', async (_, seen) => {
     const { client, create } = await started();
-    const object = await create();
+    const object = await create(...seen);
     await client.patch(Things, key, { type: 'merge', body: { metadata: { finalizers: ['other.example/x'] } } });
     await expect(finalizer(client, Things, NAME, object, handlers())).rejects.toMatchObject({ status: 422 });
     expect(names(await client.get(Things, key))).toEqual(['other.example/x']);

@@ -88,6 +88,7 @@ export class FakeCluster implements Transport {
   }
 
   #watch(about: Omit<Watch, 'send'>, signal: AbortSignal | undefined, first: object[]): TransportResponse {
+    if (signal?.aborted) throw new TransportError('aborted', 'the watch was aborted before it began');
     const waiting = first.length === 0 ? [] : [encode(...first)];
     let wake = (): void => undefined;
     const watch: Watch = {

@@ -193,6 +193,31 @@ describe('a kind source', () => {
     expect(source.status?.()).toMatchObject({ synced: false, problem: expect.stringContaining('403') });
   });
 
+  test('says when it will hear nothing more: its informer was stopped, or the server no longer has the kind', async () => {
+    const { clock, cluster, cache, handler } = setUp();
+    const source = kindSource({ cache, resource: Things, handler, clock });
+    await started(source);
+    await clock.settle();
+    expect(source.status?.().problem).toBeUndefined();
+    await cache.remove(Things);
+    expect(source.status?.()).toMatchObject({ synced: true, problem: 'its informer has been stopped' });
+    expect(cluster.watches()).toBe(0);
+
+    const server = await ApiServer.start();
+    onTestFinished(() => server.stop());
+    const other = newSharedInformerFactory(server.transport(), { clock });
+    onTestFinished(() => other.shutdown());
+    const gone = kindSource({ cache: other, resource: Things, handler, clock });
+    const { signal } = await started(gone);
+    await gone.waitForSync?.({ signal });
+    server.removeResource(Things);
+    while (gone.status?.().problem === undefined) {
+      await clock.run(1000);
+      server.dropConnections();
+    }
+    expect(gone.status?.().problem).toContain('no longer serves its kind');
+  });
+
   test('refuses options that make no sense', () => {
     const { cache, handler } = setUp();
     const good = { cache, resource: Things, handler };

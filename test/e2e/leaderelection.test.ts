@@ -146,7 +146,7 @@ const cases: readonly Case[] = [
   {
     candidates: 'hand-overs between electors that stay in the contest',
     contest: () => new Contest('elector-candidate'),
-    plan: { end: 2, kill: 1, freeze: 4, cut: 3, server: 0 },
+    plan: { end: 1, kill: 1, freeze: 3, cut: 2, server: 0 },
   },
 ];
 

@@ -2,8 +2,9 @@
  * What the package promises to those who install it: no dependencies, typed entry points that exist, and parts that run
  * in a browser. The built files are judged, so a build has to come first (`npm test` makes one).
  */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
@@ -97,6 +98,22 @@ describe('the manifest', () => {
       expect(Object.keys(manifest.exports[subpath] ?? {})[0], `first condition of ${subpath}`).toBe('types');
     }
     expect(manifest.imports['#core-module']).toHaveProperty('workerd');
+  });
+
+  // The tests run on the sources; a compiler has emitted a class that could not be loaded from them.
+  it('can be imported as it is built, each subpath', async () => {
+    const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
+      typeof target === 'object' && String(target.default).endsWith('.js') ? [[subpath, target.default]] : [],
+    );
+    expect(entries.length).toBeGreaterThan(8);
+    const program = entries
+      .map(([, file]) => `await import(${JSON.stringify(pathToFileURL(`${root}/${file}`).href)});`)
+      .join('\n');
+    const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
   });
 
   it('names only files that a build makes', () => {

@@ -152,7 +152,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
 
   /** The page's timers in the test's hands: `tick()` ends a second, `round()` resolves when what that began has been shown. */
   const TIMERS = `
-    window.setTimeout = (run) => { window.due = run; window.shown?.(); return 1; };
+    window.setTimeout = (run, ms) => { window.due = run; window.wait = ms; window.shown?.(); return 1; };
     window.clearTimeout = () => { window.due = undefined; };
     window.tick = () => { const run = window.due; window.due = undefined; run?.(); return run !== undefined; };
     window.round = () => new Promise((resolve) => { window.shown = resolve; tick(); });`;
@@ -247,6 +247,20 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       'Error, 5 ms ago another',
       'Error, 5 ms ago no luck',
     ]);
+  });
+
+  it('asks less often for a state that takes long to make', async () => {
+    const page = await openByHand();
+    await page.evaluate(`(() => {
+      const { now } = performance;
+      let late = 0;
+      performance.now = () => now.call(performance) + late;
+      const { fetch } = window;
+      window.fetch = async (...all) => { const answer = await fetch(...all); late += window.takes; return answer; };
+    })()`);
+    const waits = async (ms: number): Promise<number> => page.evaluate(`(takes = ${ms}, round().then(() => wait))`);
+    expect(await waits(150)).toBeGreaterThanOrEqual(3000);
+    expect(await waits(60_000)).toBe(5000);
   });
 
   it('asks for more keys when there are more, up to a thousand', async () => {

@@ -88,8 +88,16 @@ describe('an object', () => {
     const keys = [keyOf('shop', { sinceMs: 61_000, priority: -100 })];
     expect(verdict({ keys, queue })).toMatchObject({
       state: 'queued',
-      text: 'It has been ready for 1 min 1 s, and waits for a worker: all 4 workers busy, 312 requests ready. Its priority is -100.',
+      text: 'It has been ready for 1 min 1 s, and waits for a worker: all 4 workers are busy, 312 requests are ready. Its priority is -100.',
     });
+  });
+
+  it.each([
+    [1, 1, 1, 'the only worker is busy, 1 request is ready.'],
+    [3, 1, 2, '1 of 3 workers are busy, 2 requests are ready.'],
+  ])('is ready beside %i workers, of which %i is busy', (workers, processing, ready, text) => {
+    const queue = { ready, waiting: 0, processing, hasPriorities: false };
+    expect(verdict({ keys: [keyOf('shop')], queue, workers }).text).toContain(text);
   });
 
   it('was reconciled, when and why', () => {

@@ -1,11 +1,14 @@
 /** What a manager serves, over real HTTP. The counterparts of controller-runtime's tests of its servers (manager_test.go) are in here. */
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
-import { HTTPServer, type ManagerOptions } from 'capstan/manager';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { connect as connectTLS, Server as TLSServer } from 'node:tls';
+import { certificateFiles, HTTPServer, type ManagerOptions } from 'capstan/manager';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { authority, certificate } from '../client-node/servers.ts';
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { hearReports } from '../workqueue/reported.ts';
@@ -138,6 +141,20 @@ describe('metrics', () => {
     expect((await get(`${url}/metrics`)).status).toBe(200);
   });
 
+  test('are packed for who takes that', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
+    const coding = async (accepted: string) => {
+      const { headers, text } = await get(`${manager.url('metrics')}/metrics`, {
+        headers: { 'accept-encoding': accepted },
+      });
+      expect(parseText(text).size).toBeGreaterThan(0);
+      return headers.get('content-encoding');
+    };
+    for (const accepted of ['gzip', 'deflate, gzip;q=0.5', 'GZIP; q=1.0']) expect(await coding(accepted)).toBe('gzip');
+    for (const accepted of ['identity', 'gzip;q=0', 'gzip;q=0.0, br', 'xgzip'])
+      expect(await coding(accepted)).toBeNull();
+  });
+
   test('ask the filter first, and so do extra handlers', async () => {
     const { manager } = await serving({
       metrics: {
@@ -219,6 +236,72 @@ describe('metrics', () => {
       });
       expect(manager.url('metrics')).toBeUndefined();
     }
+  });
+});
+
+describe('the certificates of a server', () => {
+  /** Whom a client sees that trusts nobody. */
+  const seen = (url: string): Promise<string | undefined> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(url);
+      const socket = connectTLS({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => {
+        resolve(String(socket.getPeerCertificate().subject.CN));
+        socket.destroy();
+      });
+      socket.once('error', reject);
+    });
+
+  test('are read again each ten seconds, and the last good pair stays', async () => {
+    const ca = await authority();
+    const [first, second] = [await certificate(ca, 'first'), await certificate(ca, 'second')];
+    let pair: () => Promise<{ cert: string; key: string }> = async () => first;
+    const { manager, clock, stop, done } = await serving({ metrics: { bindAddress: LOCAL, tls: () => pair() } });
+    const url = manager.url('metrics') as string;
+    const set = vi.spyOn(TLSServer.prototype, 'setSecureContext');
+    onTestFinished(() => set.mockRestore());
+    await clock.run(20_000);
+    expect(set).not.toHaveBeenCalled();
+    expect(await seen(url)).toBe('first');
+    pair = async () => second;
+    await clock.run(9999);
+    expect(await seen(url)).toBe('first');
+    await clock.run(1);
+    expect(await seen(url)).toBe('second');
+    // A renewal that is caught half way, and one that fails.
+    pair = async () => ({ cert: first.cert, key: second.key });
+    await clock.run(10_000);
+    expect(await seen(url)).toBe('second');
+    pair = () => Promise.reject(new Error('no file'));
+    await clock.run(10_000);
+    expect(await seen(url)).toBe('second');
+    expect(reported.map(String)).toEqual([expect.stringContaining('key values mismatch'), 'Error: no file']);
+    pair = async () => first;
+    await clock.run(10_000);
+    expect(await seen(url)).toBe('first');
+    stop();
+    await done;
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('may lie in files', async () => {
+    const folder = mkdtempSync(`${tmpdir()}/certificates-`);
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const paths = { cert: `${folder}/tls.crt`, key: `${folder}/tls.key` };
+    const { cert, key } = await certificate(await authority(), 'filed');
+    writeFileSync(paths.cert, cert);
+    writeFileSync(paths.key, key);
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL, tls: certificateFiles(paths) } });
+    expect(await seen(manager.url('metrics') as string)).toBe('filed');
+  });
+
+  test('are needed from the start', async () => {
+    const { manager, clock } = managerOf({
+      metrics: { bindAddress: LOCAL, tls: certificateFiles({ cert: '/nowhere/tls.crt', key: '/nowhere/tls.key' }) },
+    });
+    await expect(start(manager, clock).done).rejects.toMatchObject({
+      code: 'LISTEN',
+      message: expect.stringMatching(/^the server "metrics, live page" has no certificate: ENOENT/),
+    });
   });
 });
 
@@ -346,7 +429,7 @@ describe('a server as a runnable', () => {
     const answer = fetch(`${server.url}/`).catch((error: unknown) => error);
     await arrived.promise;
     stop();
-    clock.step(1000);
+    await clock.run(1000);
     expect(await answer).toBeInstanceOf(Error);
     await done;
     expect(clock.timers()).toBe(0);
@@ -358,6 +441,13 @@ describe('a server as a runnable', () => {
     await server.listening();
     expect(await get(server.url)).toMatchObject({ status: 500, text: 'Internal Server Error\n' });
     expect(reported).toEqual([failure]);
+  });
+
+  test('listens no longer where its end comes before it does', async () => {
+    const { server, stop, done } = run({ bindAddress: 'localhost:0' });
+    stop();
+    await done;
+    await expect(get(server.url)).rejects.toThrow();
   });
 
   test('runs once, and not at all after the signal', async () => {

@@ -25,8 +25,6 @@ export interface Entry {
   lastObserved: number;
   /** The count that the server has; 0: it has no such Event. */
   written: number;
-  /** The series is written even if the server has its count. */
-  refresh: boolean;
   state: 'idle' | 'queued' | 'writing' | 'again';
 }
 
@@ -82,7 +80,7 @@ export class SeriesCache {
 
   add(key: string, event: KubeEvent, wallMs: number): Entry {
     const lastSeen = this.#clock.now();
-    const fresh = { count: 1, lastSeen, lastObserved: wallMs, written: 0, refresh: false };
+    const fresh = { count: 1, lastSeen, lastObserved: wallMs, written: 0 };
     const entry: Entry = { key, event, ...fresh, state: 'idle' };
     this.#entries.set(key, entry);
     if (this.#entries.size > MAX_ENTRIES) for (const oldest of this.#entries.values()) if (this.#finish(oldest)) break;
@@ -125,9 +123,7 @@ export class SeriesCache {
   #refreshAll(): void {
     this.#refreshing = undefined;
     for (const entry of this.#entries.values()) {
-      if (entry.count === 1) continue;
-      entry.refresh = true;
-      this.#write(entry);
+      if (entry.count > 1) this.#write(entry);
     }
     if (this.#entries.size > 0) this.#refreshing = this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
   }

@@ -80,7 +80,7 @@ export class EventWriter {
       entry.state = 'writing';
       const succeeded = await this.#write(entry);
       // Whoever added it meanwhile may have had nothing to say that was not in this write.
-      const again = (entry.state as Entry['state']) === 'again' && (entry.refresh || entry.count > entry.written);
+      const again = (entry.state as Entry['state']) === 'again' && entry.count > entry.written;
       entry.state = 'idle';
       if (succeeded && again) this.add(entry);
     }
@@ -109,7 +109,6 @@ export class EventWriter {
   /** One try: an Event that the server has not is created, with its series if it has one by now; one that it has gets its series. */
   async #send(entry: Entry): Promise<void> {
     const { count } = entry;
-    entry.refresh = false;
     if (entry.written === 0) {
       if (await this.#created(entry)) {
         entry.written = count;

@@ -145,7 +145,7 @@ class InformerSource<T extends object> implements Source {
 
   status(): SourceStatus {
     const synced = this.#registration?.hasSynced() ?? false;
-    const problem = synced ? undefined : this.#problem();
+    const problem = this.#problem(synced);
     const { key: informer } = this.#where;
     return {
       synced,
@@ -155,15 +155,16 @@ class InformerSource<T extends object> implements Source {
     };
   }
 
-  #problem(): string | undefined {
+  #problem(synced: boolean): string | undefined {
     if (this.#failure !== undefined) return messageOf(this.#failure.error);
     if (this.#unserved)
       return `the server does not serve ${this.#where.key}: it is asked again each 10 s. Is the CustomResourceDefinition installed?`;
     if (this.#informer === undefined) return undefined;
     if (!this.#informer.hasStarted()) return 'its informer has not been started';
     if (this.#informer.isStopped()) return 'its informer has been stopped';
-    const { lastFailure } = this.#informer.status();
-    return lastFailure === undefined ? undefined : messageOf(lastFailure.error);
+    const { lastFailure, state } = this.#informer.status();
+    if (state === 'parked') return 'the server no longer serves its kind: the cache is empty until it does';
+    return synced || lastFailure === undefined ? undefined : messageOf(lastFailure.error);
   }
 }
 

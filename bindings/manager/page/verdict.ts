@@ -98,12 +98,11 @@ function processing(key: KeyReport, { state }: ControllerReport, report: Manager
 
 function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
-  const busy =
-    queue.processing >= workers
-      ? `all ${count(workers, 'worker')} busy`
-      : `${queue.processing} of ${workers} workers busy`;
+  const all = workers === 1 ? 'the only worker is busy' : `all ${workers} workers are busy`;
+  const busy = queue.processing >= workers ? all : `${queue.processing} of ${workers} workers are busy`;
+  const others = `${count(queue.ready, 'request')} ${queue.ready === 1 ? 'is' : 'are'} ready`;
   const rank = key.priority === undefined || key.priority === 0 ? '' : ` Its priority is ${key.priority}.`;
-  const text = `It has been ready${since}, and waits for a worker: ${busy}, ${count(queue.ready, 'request')} ready.${rank}`;
+  const text = `It has been ready${since}, and waits for a worker: ${busy}, ${others}.${rank}`;
   return { state: key.failures > 0 ? 'failing' : 'queued', text, error: key.lastError, causes: key.causes };
 }
 

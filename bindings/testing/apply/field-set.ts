@@ -16,17 +16,17 @@ interface Node {
 export type Path = readonly string[];
 
 export class FieldSet {
-  /** No member of the class: compiled for engines without private members, a static one would be made ahead of it. */
-  static get empty(): FieldSet {
-    return NOTHING;
-  }
-
   readonly #nodes: ReadonlyMap<string, Node>;
   /** Made once: most writes leave most sets as they are. */
   #encoded: JsonObject | undefined;
 
   constructor(nodes: ReadonlyMap<string, Node>) {
     this.#nodes = nodes;
+  }
+
+  /** Not a static field: TypeScript 7.0.2 compiles one that makes an instance of its own class into code that fails. */
+  static get empty(): FieldSet {
+    return EMPTY;
   }
 
   static of(paths: Iterable<Path>): FieldSet {
@@ -164,7 +164,7 @@ export class FieldSet {
   }
 }
 
-const NOTHING = new FieldSet(new Map());
+const EMPTY = new FieldSet(new Map());
 
 function keep(nodes: Map<string, Node>, element: string, node: Node): void {
   if (node.member || node.below.size > 0) nodes.set(element, node);

@@ -95,12 +95,12 @@ export class Contender {
     await this.proxy.stop();
   }
 
-  /** Ends it in order. Throws unless it ends well, or by one of `ways` of its own. */
+  /** Ends it in order. Throws unless it ends well, by one of `ways` of its own, or before it has really begun. */
   async end(...ways: readonly number[]): Promise<void> {
+    const fine: readonly (number | string)[] = existsSync(this.#journal) ? [0, ...ways] : [0, 'SIGTERM'];
     this.#program.signal('SIGTERM');
     const how = await this.#program.exited(END_MS);
     await this.proxy.stop();
-    if (how !== 0 && !ways.some((way) => way === how))
-      throw new Error(`${this.identity} ended with ${how}\n${this.#program.tail()}`);
+    if (!fine.includes(how)) throw new Error(`${this.identity} ended with ${how}\n${this.#program.tail()}`);
   }
 }

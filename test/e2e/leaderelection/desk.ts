@@ -10,6 +10,14 @@ import type { Entry } from '../../leaderelection/judge.ts';
 import { LEASE, STEP_MS, stepsOf } from './settings.ts';
 
 const [kubeconfig = '', journal = '', identity = ''] = process.argv.slice(2);
+
+// Before there is a journal: whoever sees one may count on an end in order.
+const end = new AbortController();
+process.on('SIGTERM', () => end.abort());
+
+/** Fires at SIGTERM. */
+export const told: AbortSignal = end.signal;
+
 const file = openSync(journal, 'a');
 
 export { identity };

@@ -4,7 +4,7 @@
  * the lease back.
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
-import { identity, note, notingTransport, now, sleep, work } from './desk.ts';
+import { identity, note, notingTransport, now, sleep, told, work } from './desk.ts';
 import { DURATIONS, LEASE, PAUSE_MS } from './settings.ts';
 
 async function workOn(signal: AbortSignal): Promise<void> {
@@ -31,7 +31,5 @@ const elector = new LeaderElector({
   },
 });
 
-const end = new AbortController();
-process.on('SIGTERM', () => end.abort());
-while (!end.signal.aborted) await elector.run({ signal: end.signal });
+while (!told.aborted) await elector.run({ signal: told });
 await transport.close?.();

@@ -8,7 +8,7 @@ import { defineResource } from 'capstan/cache';
 import { newControllerManagedBy } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { CapstanError } from 'capstan/workqueue';
-import { identity, note, notingTransport, now, work } from './desk.ts';
+import { identity, note, notingTransport, now, told, work } from './desk.ts';
 import { DURATIONS, LEASE, LOST_EXIT, OBJECT, PAUSE_MS } from './settings.ts';
 
 const ConfigMap = defineResource<V1ConfigMap>()({
@@ -34,10 +34,8 @@ newControllerManagedBy(manager)
   });
 void manager.elected().then(() => note({ kind: 'leads', at: now() }));
 
-const end = new AbortController();
-process.on('SIGTERM', () => end.abort());
 try {
-  await manager.start({ signal: end.signal });
+  await manager.start({ signal: told });
 } catch (error) {
   console.error(error);
   process.exitCode = error instanceof CapstanError && error.code === 'LEASE_LOST' ? LOST_EXIT : 1;

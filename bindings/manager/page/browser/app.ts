@@ -1,5 +1,5 @@
 /**
- * The page: asks for the state once a second and shows it. What it keeps true: what is shown is of one answer, and the page says when that is old;
+ * The page: asks for the state once a second, where that is cheap, and shows it. What it keeps true: what is shown is of one answer, and the page says when that is old;
  * the answer to an earlier question never replaces a later one's; nothing is asked while nobody looks.
  */
 import { systemClock } from '../../../clock.ts';
@@ -9,6 +9,9 @@ import { h, listen, show } from './dom.ts';
 import { answer, controller, informers, leadership, runnables, spoken } from './sections.ts';
 
 const EVERY_MS = 1000;
+/** A report that takes long, as of a queue of 100 000 requests, is asked for less often. */
+const SELDOM_MS = 5000;
+const SHARE = 20;
 const TYPING_MS = 120;
 const PATIENCE_MS = 8000;
 const LIMITS = [50, 250, 1000] as const;
@@ -45,6 +48,7 @@ async function poll(): Promise<void> {
   const mine = ++question;
   asking?.abort();
   asking = new AbortController();
+  const began = systemClock.now();
   const signal = AbortSignal.any([asking.signal, AbortSignal.timeout(PATIENCE_MS)]);
   const query = new URLSearchParams({ filter: filter.value.trim(), limit: String(limit) });
   try {
@@ -59,7 +63,7 @@ async function poll(): Promise<void> {
     problem = error instanceof Error ? error.message : String(error);
   }
   drawStatus();
-  if (!paused && !document.hidden) ask(EVERY_MS);
+  if (!paused && !document.hidden) ask(Math.min(SELDOM_MS, Math.max(EVERY_MS, SHARE * (systemClock.now() - began))));
 }
 
 async function read(response: Response): Promise<LivePageState> {

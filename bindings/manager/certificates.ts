@@ -1,0 +1,72 @@
+/**
+ * Key and certificate of a server, which may be renewed while it runs. controller-runtime: pkg/certwatcher.
+ *
+ * Invariant: a server always has a pair that was whole when it was read: what cannot be read or used is reported, and the last pair stays.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Server } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import type { Clock } from '../clock.ts';
+import { requireObject } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
+
+/** Key and certificate as node:tls takes them, or a function that gives those of the moment, which is asked each ten seconds. */
+export type Certificates = SecureContextOptions | (() => SecureContextOptions | Promise<SecureContextOptions>);
+
+/** controller-runtime: pkg/certwatcher defaultWatchInterval. */
+const ASK_MS = 10_000;
+
+/**
+ * The pair in two files, such as those of a mounted Secret that cert-manager renews.
+ *
+ * @example
+ * const tls = certificateFiles({ cert: '/certs/tls.crt', key: '/certs/tls.key' });
+ * newManager({ transport, metrics: { bindAddress: ':8443', tls } });
+ */
+export function certificateFiles(paths: { cert: string; key: string }): () => Promise<SecureContextOptions> {
+  requireObject('paths', paths);
+  return async () => {
+    const [cert, key] = await Promise.all([readFile(paths.cert, 'utf8'), readFile(paths.key, 'utf8')]);
+    return { cert, key };
+  };
+}
+
+/** The first pair. Rejects where there is none: a server without one would refuse everybody. */
+export async function firstOf(certificates: Certificates): Promise<SecureContextOptions> {
+  return typeof certificates === 'function' ? certificates() : certificates;
+}
+
+/** Gives the server each new pair, until the function that is returned is called. */
+export function renew(
+  server: Server,
+  certificates: Certificates,
+  first: SecureContextOptions,
+  clock: Clock,
+): () => void {
+  if (typeof certificates !== 'function') return () => undefined;
+  let ended = false;
+  let last = first;
+  const ask = async (): Promise<void> => {
+    try {
+      const next = await certificates();
+      if (ended) return;
+      if (!isSame(next, last)) {
+        server.setSecureContext(next); // throws for a key that is not the certificate's: files are not renewed in one step
+        last = next;
+      }
+    } catch (error) {
+      handleError(error, 'certificates of a server');
+    }
+    if (!ended) timer = clock.setTimer(() => void ask(), ASK_MS);
+  };
+  let timer = clock.setTimer(() => void ask(), ASK_MS);
+  return () => {
+    ended = true;
+    clock.clearTimer(timer);
+  };
+}
+
+/** A pair that is set again costs every client its session. */
+function isSame(a: SecureContextOptions, b: SecureContextOptions): boolean {
+  return String(a.cert) === String(b.cert) && String(a.key) === String(b.key) && String(a.ca) === String(b.ca);
+}
