@@ -2,6 +2,7 @@
 import { StatusError, TransportError } from 'capstan/cache';
 import {
   type Client,
+  hasStatusCause,
   isAlreadyExists,
   isConflict,
   isInvalid,
@@ -129,6 +130,16 @@ describe('apply', () => {
       kind: 'ConfigMap',
       ...configMap('a', { page: '1' }),
     });
+  });
+
+  test('is a conflict where another owns the field, and takes it over by force', async () => {
+    const { client } = await live();
+    const page = (value: string) => configMap('a', { page: value });
+    expect((await client.apply(ConfigMaps, page('1'), { fieldOwner: 'me' })).data).toEqual({ page: '1' });
+    const conflict = await client.apply(ConfigMaps, page('2'), { fieldOwner: 'you' }).catch((error: unknown) => error);
+    expect(isConflict(conflict)).toBe(true);
+    expect(hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
+    expect((await client.apply(ConfigMaps, page('2'), { fieldOwner: 'you', force: true })).data).toEqual({ page: '2' });
   });
 
   test('is refused without a field owner, before anything is sent', async () => {
