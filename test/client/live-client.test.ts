@@ -1,5 +1,5 @@
 /** The client that asks the server each time, over real HTTP: each verb, its options on the wire, and its errors. */
-import { StatusError, TransportError } from 'capstan/cache';
+import { fetchTransport, StatusError, TransportError } from 'capstan/cache';
 import {
   type Client,
   hasStatusCause,
@@ -307,6 +307,18 @@ describe('the defaults of a client', () => {
       `DELETE ${MAPS}/a`,
     ]);
   });
+});
+
+test('the client works over fetch as over any transport, the bodies of deletions included', async () => {
+  const { server } = await live();
+  const client = newClient({ transport: fetchTransport(server.url), fieldOwner: 'me' });
+  const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+  expect((await client.apply(ConfigMaps, configMap('a', { more: '2' }))).data).toEqual({ page: '1', more: '2' });
+  expect((await client.list(ConfigMaps, { namespace: 'default', labelSelector: '!none' })).items).toHaveLength(1);
+  const stale = { preconditions: { resourceVersion: made.metadata.resourceVersion } };
+  await expect(client.delete(ConfigMaps, at('a'), stale)).rejects.toSatisfy(isConflict);
+  await client.delete(ConfigMaps, at('a'), { preconditions: { uid: made.metadata.uid } });
+  await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
 });
 
 describe('what cannot be sent', () => {
