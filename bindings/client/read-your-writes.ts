@@ -47,6 +47,13 @@ export interface OwnWrite {
   late: boolean;
 }
 
+/** Writes that a cache has not caught up with. */
+export interface Missing {
+  readonly all: OwnWrite[];
+  /** Those for which a read has to wait now. While it waits the cache goes on, and others of them may become such. */
+  readonly now: OwnWrite[];
+}
+
 /** So many writes to objects of one resource are told apart; beyond, the cache has to come past the newest of the oldest. */
 const MOST = 4096;
 
@@ -62,9 +69,13 @@ export class OwnWrites {
     this.#most = most;
   }
 
-  /** Nothing is waited for: what a read from the cache asks first. */
   isEmpty(): boolean {
     return this.#byKey.size === 0 && this.#floor === undefined;
+  }
+
+  /** Whether a read of an object may have to wait: what it asks first. */
+  touches(key: string): boolean {
+    return this.#floor !== undefined || (this.#byKey.size > 0 && this.#byKey.has(key));
   }
 
   size(): number {
@@ -86,15 +97,14 @@ export class OwnWrites {
   }
 
   /** What a read of one object has to wait for; what has been caught up with is forgotten. */
-  missing(cache: CacheView, key: string): OwnWrite[] {
-    const entry = this.#byKey.get(key);
-    return this.#misses(cache, [this.#floor, entry]);
+  missing(cache: CacheView, key: string): Missing {
+    return this.stillMissing(cache, [this.#floor, this.#byKey.get(key)]);
   }
 
   /** What a read of a namespace has to wait for; "" is all of them. */
-  missingIn(cache: CacheView, namespace: string): OwnWrite[] {
+  missingIn(cache: CacheView, namespace: string): Missing {
     const entries = [...this.#byKey.values()].filter((entry) => namespace === '' || entry.namespace === namespace);
-    return this.#misses(cache, [this.#floor, ...entries]);
+    return this.stillMissing(cache, [this.#floor, ...entries]);
   }
 
   /**
@@ -133,30 +143,27 @@ export class OwnWrites {
     return known;
   }
 
-  /** Which of these are still waited for. */
-  stillMissing(cache: CacheView, writes: readonly OwnWrite[]): OwnWrite[] {
-    return this.#misses(cache, writes);
-  }
-
   forget(write: OwnWrite): void {
     if (this.#floor === write) this.#floor = undefined;
     else if (this.#byKey.get(write.key) === write) this.#byKey.delete(write.key);
   }
 
-  #misses(cache: CacheView, writes: readonly (OwnWrite | undefined)[]): OwnWrite[] {
-    const missing: OwnWrite[] = [];
+  /** Which of these are still waited for. */
+  stillMissing(cache: CacheView, writes: readonly (OwnWrite | undefined)[]): Missing {
+    const missing: Missing = { all: [], now: [] };
     for (const write of writes) {
       if (write === undefined) continue;
       const state = stateIn(cache, write);
       if (state === 'caught up') this.forget(write);
-      else if (state !== 'early') missing.push(write);
+      else missing.all.push(write);
+      if (state === 'stale' || state === 'unknown') missing.now.push(write);
     }
     return missing;
   }
 
   /** Nobody may ever read what was written, so that it is looked through when it has doubled. */
   #sweep(cache: CacheView): void {
-    this.#misses(cache, [...this.#byKey.values()]);
+    this.stillMissing(cache, [...this.#byKey.values()]);
     this.#bound();
     this.#sweepAt = Math.max(64, this.#byKey.size * 2);
   }

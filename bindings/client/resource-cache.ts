@@ -42,10 +42,11 @@ export class ResourceCache {
     this.#describe = group === '' ? plural : `${plural}.${group}`;
   }
 
-  /** The indexer where nothing has to be waited for, not even what was written; else undefined. */
-  ready(): Indexer<never, string> | undefined {
+  /** The indexer where nothing has to be waited for to read an object, not even what was written; else undefined. */
+  ready(key: string): Indexer<never, string> | undefined {
     const informer = this.#informer;
-    return informer?.hasSynced() && !informer.isStopped() && this.writes.isEmpty() ? informer.getIndexer() : undefined;
+    if (informer === undefined || !informer.hasSynced() || informer.isStopped() || this.writes.touches(key)) return;
+    return informer.getIndexer();
   }
 
   /** Whether the cache has the objects of a namespace; "" is all that it has. */
@@ -115,8 +116,8 @@ export class ResourceCache {
     const view = this.#view;
     if (informer === undefined || view === undefined || this.writes.isEmpty()) return [];
     let missing = 'key' in where ? this.writes.missing(view, where.key) : this.writes.missingIn(view, where.namespace);
-    if (missing.some(({ version }) => version === undefined)) {
-      const asked = missing.map(async (write) => {
+    if (missing.now.some(({ version }) => version === undefined)) {
+      const asked = missing.all.map(async (write) => {
         if (write.version !== undefined) return write;
         const { namespace, key } = write;
         return this.writes.resolve(write, await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }));
@@ -125,16 +126,16 @@ export class ResourceCache {
     }
     const { clock, readYourWritesTimeout } = this.#options;
     const deadline = clock.now() + readYourWritesTimeout;
-    while (missing.length > 0 && !informer.isStopped() && !missing.some((write) => write.late)) {
+    while (missing.now.length > 0 && !informer.isStopped() && !missing.now.some((write) => write.late)) {
       const left = deadline - clock.now();
       if (left <= 0) {
-        for (const write of missing) write.late = true;
+        for (const write of missing.now) write.late = true;
         break;
       }
       await waitForChange(informer, clock, left, signal);
-      missing = this.writes.stillMissing(view, missing);
+      missing = this.writes.stillMissing(view, missing.all);
     }
-    return missing;
+    return missing.now;
   }
 
   /** The version up to which the cache shows everything. */

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
@@ -51,8 +51,7 @@ export function renew(
       const next = await certificates();
       if (ended) return;
       if (!isSame(next, last)) {
-        createSecureContext(next); // throws for a key that is not the certificate's: files are not renewed in one step
-        server.setSecureContext(next);
+        server.setSecureContext(next); // throws for a key that is not the certificate's: files are not renewed in one step
         last = next;
       }
     } catch (error) {
@@ -67,6 +66,7 @@ export function renew(
   };
 }
 
+/** A pair that is set again costs every client its session. */
 function isSame(a: SecureContextOptions, b: SecureContextOptions): boolean {
   return String(a.cert) === String(b.cert) && String(a.key) === String(b.key) && String(a.ca) === String(b.ca);
 }

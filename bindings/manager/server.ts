@@ -115,7 +115,8 @@ export class HTTPServer implements GroupedRunnable {
   /**
    * Listens until the signal fires.
    *
-   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, or where there is no certificate, and with ALREADY_STARTED the second time.
+   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, or where there is no certificate, and with
+   * ALREADY_STARTED the second time.
    */
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
     if (this.#started) throw new CapstanError('ALREADY_STARTED', `the server "${this.name}" runs once`);

@@ -582,6 +582,23 @@ describe('a schema that transforms', () => {
     );
   });
 
+  // The type would promise a value that a server without the default never stores.
+  it('is one with a default that its JSON Schema does not tell, until an override does', () => {
+    const inner = type({ list: type({ replicas: 'number.integer = 1' }).array() });
+    expect(() => defineCustomResource({ ...named, spec: inner })).toThrow(
+      expect.objectContaining({
+        path: 'spec.list[].replicas',
+        message: expect.stringContaining('give it in an override'),
+      }),
+    );
+    const overrides = { 'spec.list[].replicas': { default: 1 } };
+    const { crd } = defineCustomResource({ ...named, spec: inner, overrides });
+    const spec = crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec;
+    expect(spec?.properties?.list?.items?.properties?.replicas).toEqual({ type: 'integer', default: 1 });
+    const valibot = toStandardJsonSchema(v.object({ replicas: v.optional(v.number(), 1) }));
+    expect(() => defineCustomResource({ ...named, spec: valibot })).not.toThrow();
+  });
+
   it('is none for a default, a refinement or a brand', () => {
     const plain = z.object({ a: z.string().default('x'), b: z.record(z.string(), z.int()).prefault({}) });
     expect(define(plain.refine(() => true).readonly())).not.toThrow();

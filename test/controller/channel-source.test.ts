@@ -142,6 +142,44 @@ describe('a channel source', () => {
     expect(returned).toBe(1);
   });
 
+  test('reports what is no event, and an iterable that cannot let go', async () => {
+    const values = [undefined, 1, null, { object: thing('a') }] as GenericEvent<Thing>[];
+    const events: AsyncIterable<GenericEvent<Thing>> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          const [value] = values.splice(0, 1);
+          return values.length > 0 || value ? Promise.resolve({ value: value as never }) : new Promise(() => undefined);
+        },
+        return: () => {
+          throw new Error('stuck');
+        },
+      }),
+    };
+    const told: string[] = [];
+    const { stop } = await started(channelSource({ events, handler: telling(told), clock }));
+    await clock.settle();
+    stop();
+    await clock.settle();
+    expect(told).toEqual(['generic n/a']);
+    expect(reported.map(({ error }) => String(error))).toEqual([
+      ...['undefined', '1', 'null'].map((what) => expect.stringMatching(`"event" expected an object .* got ${what}$`)),
+      'Error: stuck',
+    ]);
+  });
+
+  // A generator would end only after its next event, and would have swallowed that one.
+  test('that has been removed leaves what is sent then to the source that follows it', async () => {
+    const events = new EventChannel<Thing>();
+    const { stop } = await started(channelSource({ events, handler: telling([]), clock }));
+    await clock.settle();
+    stop();
+    const told: string[] = [];
+    await started(channelSource({ events, handler: telling(told), clock }));
+    for (const name of ['a', 'b']) events.trySend(thing(name));
+    await clock.settle();
+    expect(told).toEqual(['generic n/a', 'generic n/b']);
+  });
+
   test('gives the turn to others while events come without a pause', async () => {
     let endless = true;
     async function* always(): AsyncGenerator<GenericEvent<Thing>> {
@@ -161,54 +199,6 @@ describe('a channel source', () => {
     expect(() => channelSource({ events: [] as unknown as EventChannel<Thing>, handler })).toThrow(invalid);
     expect(() => channelSource({ events: new EventChannel<Thing>(), handler, bufferSize: 0 })).toThrow(invalid);
     expect(() => new EventChannel({ capacity: 0 })).toThrow(invalid);
-  });
-});
-
-describe('an event channel', () => {
-  test('says when it is full; whoever waits is served in order, unless the wait is given up', async () => {
-    const channel = new EventChannel<string>({ capacity: 2 });
-    expect([channel.trySend('a'), channel.trySend('b'), channel.trySend('c'), channel.length]).toEqual([
-      true,
-      true,
-      false,
-      2,
-    ]);
-    const given = new AbortController();
-    const sent: string[] = [];
-    const givenUp = channel.send('c', { signal: given.signal });
-    const waiting = channel.send('d').then(() => void sent.push('d'));
-    given.abort();
-    await expect(givenUp).rejects.toMatchObject({ code: 'ABORTED' });
-    await expect(channel.send('e', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
-    const reader = channel[Symbol.asyncIterator]();
-    expect(await reader.next()).toEqual({ done: false, value: { object: 'a' } });
-    await waiting;
-    expect(sent).toEqual(['d']);
-    channel.close();
-    expect([(await reader.next()).value, (await reader.next()).value]).toEqual([{ object: 'b' }, { object: 'd' }]);
-    expect(await reader.next()).toEqual({ done: true, value: undefined });
-  });
-
-  test('that is closed tells those who wait to send, and those who read', async () => {
-    const channel = new EventChannel<string>({ capacity: 1 });
-    channel.trySend('a');
-    const sending = channel.send('b');
-    const empty = new EventChannel<string>();
-    const reading = empty[Symbol.asyncIterator]().next();
-    channel.close();
-    empty.close();
-    empty.close();
-    await expect(sending).rejects.toMatchObject({ code: 'STOPPED' });
-    expect(await reading).toEqual({ done: true, value: undefined });
-  });
-
-  test('gives each event to one reader', async () => {
-    const channel = new EventChannel<number>();
-    const [first, second] = [channel[Symbol.asyncIterator](), channel[Symbol.asyncIterator]()];
-    const reads = [first.next(), second.next()];
-    channel.trySend(1);
-    channel.trySend(2);
-    expect((await Promise.all(reads)).map(({ value }) => value)).toEqual([{ object: 1 }, { object: 2 }]);
   });
 });
 

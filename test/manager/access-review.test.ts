@@ -75,9 +75,10 @@ async function served(transport: Transport, options: AccessReviewOptions = {}) {
 describe('metrics behind the API server’s reviews', () => {
   test('are for a user who may get the path, and so are extra handlers (should serve metrics in its registry, extra endpoints)', async () => {
     const { transport, asked } = reviewer();
-    const { get } = await served(transport);
+    const { get, clock } = await served(transport);
     expect((await get('/metrics?name=a', 'Bearer good')).status).toBe(200);
     expect(await get('/debug', 'bearer  good')).toEqual({ status: 200, text: 'Some debug info' });
+    expect(clock.timers()).toBe(0);
     expect(asked.map(({ kind, path, method, spec }) => ({ kind, path, method, spec }))).toEqual([
       {
         kind: 'TokenReview',

@@ -6,9 +6,9 @@ import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
-import { connect as connectTLS } from 'node:tls';
+import { connect as connectTLS, Server as TLSServer } from 'node:tls';
 import { certificateFiles, HTTPServer, type ManagerOptions } from 'capstan/manager';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { authority, certificate } from '../client-node/servers.ts';
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { hearReports } from '../workqueue/reported.ts';
@@ -255,8 +255,12 @@ describe('the certificates of a server', () => {
     const ca = await authority();
     const [first, second] = [await certificate(ca, 'first'), await certificate(ca, 'second')];
     let pair: () => Promise<{ cert: string; key: string }> = async () => first;
-    const { manager, clock } = await serving({ metrics: { bindAddress: LOCAL, tls: () => pair() } });
+    const { manager, clock, stop, done } = await serving({ metrics: { bindAddress: LOCAL, tls: () => pair() } });
     const url = manager.url('metrics') as string;
+    const set = vi.spyOn(TLSServer.prototype, 'setSecureContext');
+    onTestFinished(() => set.mockRestore());
+    await clock.run(20_000);
+    expect(set).not.toHaveBeenCalled();
     expect(await seen(url)).toBe('first');
     pair = async () => second;
     await clock.run(9999);
@@ -274,6 +278,9 @@ describe('the certificates of a server', () => {
     pair = async () => first;
     await clock.run(10_000);
     expect(await seen(url)).toBe('first');
+    stop();
+    await done;
+    expect(clock.timers()).toBe(0);
   });
 
   test('may lie in files', async () => {

@@ -242,6 +242,24 @@ function checkStored(name: string, written: StructuralSchema, read: StructuralSc
       name,
       'the schema transforms values: they are stored as they were written, and so have to be read',
     );
+  checkDefaults(name, written, read);
+}
+
+/** A member that may be left out and yet is always read has a default, which the server has to know: ArkType does not tell its defaults. */
+function checkDefaults(path: string, written: StructuralSchema, read: StructuralSchema): void {
+  for (const name of read.required ?? [])
+    if (!written.required?.includes(name) && written.properties?.[name]?.default === undefined)
+      throw new SchemaError(
+        `${path}.${name}`,
+        'this has a default which the JSON Schema of the library does not have, and so the server would not: give it in an override',
+      );
+  for (const [name, member] of Object.entries(written.properties ?? {})) {
+    const same = read.properties?.[name];
+    if (same !== undefined) checkDefaults(`${path}.${name}`, member, same);
+  }
+  if (written.items && read.items) checkDefaults(`${path}[]`, written.items, read.items);
+  const { additionalProperties: more } = written;
+  if (more && read.additionalProperties) checkDefaults(`${path}.*`, more, read.additionalProperties);
 }
 
 /** A member with a default may be left out, and is there nonetheless. */

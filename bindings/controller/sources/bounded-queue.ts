@@ -17,7 +17,7 @@ export class BoundedQueue<T extends object> {
   /** Only where the queue is full. */
   readonly #putters = new Set<Putter<T>>();
   /** Only where the queue is empty. */
-  readonly #takers: ((item: T | undefined) => void)[] = [];
+  readonly #takers = new Set<(item: T | undefined) => void>();
   #closed = false;
 
   constructor(capacity: number) {
@@ -35,7 +35,7 @@ export class BoundedQueue<T extends object> {
   /** False where there is no room, or the queue is closed. */
   tryPut(item: T): boolean {
     if (this.#closed || this.#items.length >= this.#capacity) return false;
-    const taker = this.#takers.shift();
+    const [taker] = this.#takers;
     if (taker === undefined) this.#items.push(item);
     else taker(item);
     return true;
@@ -63,12 +63,11 @@ export class BoundedQueue<T extends object> {
     });
   }
 
-  /** The next item, as soon as there is one; `undefined` once the queue is closed and empty. */
-  take(): Promise<T | undefined> {
+  /** The next item, as soon as there is one; `undefined` once the queue is closed and empty, or when the signal fires before: then nothing was taken. */
+  take(signal?: AbortSignal): Promise<T | undefined> {
+    if (signal?.aborted) return Promise.resolve(undefined);
     const item = this.#items.shift();
-    if (item === undefined) {
-      return this.#closed ? Promise.resolve(undefined) : new Promise((resolve) => this.#takers.push(resolve));
-    }
+    if (item === undefined) return this.#closed ? Promise.resolve(undefined) : this.#wait(signal);
     for (const putter of this.#putters) {
       this.#putters.delete(putter);
       this.#items.push(putter.item);
@@ -78,9 +77,22 @@ export class BoundedQueue<T extends object> {
     return Promise.resolve(item);
   }
 
+  #wait(signal: AbortSignal | undefined): Promise<T | undefined> {
+    return new Promise((resolve) => {
+      const onAbort = (): void => taker(undefined);
+      const taker = (item: T | undefined): void => {
+        this.#takers.delete(taker);
+        signal?.removeEventListener('abort', onAbort);
+        resolve(item);
+      };
+      this.#takers.add(taker);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
   close(): void {
     this.#closed = true;
-    for (const taker of this.#takers.splice(0)) taker(undefined);
+    for (const taker of this.#takers) taker(undefined);
     for (const putter of this.#putters) putter.reject(closed());
     this.#putters.clear();
   }

@@ -5,7 +5,7 @@
  * not asked for the next one before there is room. controller-runtime: pkg/source/source.go Channel.
  */
 import { abortable, TimeSlice } from '../../cache/wait.ts';
-import { requireFunction, requireInteger } from '../../errors.ts';
+import { invalid, requireFunction, requireInteger } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import type { GenericEvent } from '../event.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
@@ -75,7 +75,7 @@ class ChannelSource<T> implements Source {
       for (;;) {
         const next = await abortable(iterator.next(), signal);
         if (next.done) break;
-        await buffer.put(next.value, signal);
+        if (this.#isEvent(next.value)) await buffer.put(next.value, signal);
       }
     } catch (error) {
       if (!signal.aborted) {
@@ -84,7 +84,13 @@ class ChannelSource<T> implements Source {
       }
     }
     buffer.close();
-    if (signal.aborted) this.#release(iterator);
+    if (signal.aborted) void this.#release(iterator);
+  }
+
+  #isEvent(value: unknown): boolean {
+    if (typeof value === 'object' && value !== null) return true;
+    handleError(invalid('event', 'an object like { object }', value), `source "${this.name}": its events`);
+    return false;
   }
 
   /** Never rejects. An async handler is waited for. */
@@ -96,8 +102,12 @@ class ChannelSource<T> implements Source {
     }
   }
 
-  /** Not waited for: a generator that waits for its own next event ends only after that. */
-  #release(iterator: AsyncIterator<GenericEvent<T>>): void {
-    Promise.resolve(iterator.return?.()).catch((error) => handleError(error, `source "${this.name}": its events' end`));
+  /** Never rejects, and is not waited for: a generator that waits for its own next event ends only after that. */
+  async #release(iterator: AsyncIterator<GenericEvent<T>>): Promise<void> {
+    try {
+      await iterator.return?.();
+    } catch (error) {
+      handleError(error, `source "${this.name}": the end of its events`);
+    }
   }
 }

@@ -47,7 +47,19 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
     this.#queue.close();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<GenericEvent<T>, void> {
-    for (let next = await this.#queue.take(); next !== undefined; next = await this.#queue.take()) yield next;
+  /** A reader that lets go (`break`, `return`) takes nothing with it: what comes then is for another one. */
+  [Symbol.asyncIterator](): AsyncIterator<GenericEvent<T>, undefined> {
+    const end = new AbortController();
+    const done = { done: true, value: undefined } as const;
+    return {
+      next: async () => {
+        const value = await this.#queue.take(end.signal);
+        return value === undefined ? done : { done: false, value };
+      },
+      return: async () => {
+        end.abort();
+        return done;
+      },
+    };
   }
 }

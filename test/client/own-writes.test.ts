@@ -1,0 +1,235 @@
+/** What is remembered of one's own writes, step by step: when a cache has caught up, in whatever order answers and events come, and what it costs. */
+import { describe, expect, test } from 'vitest';
+import {
+  type CacheView,
+  isGone,
+  type OwnWrite,
+  OwnWrites,
+  type WrittenObject,
+} from '../../bindings/client/read-your-writes.ts';
+
+const KEY = 'default/a';
+
+/** A cache that shows what a test says. */
+function view() {
+  const objects = new Map<string, WrittenObject>();
+  let progress = '';
+  const cache: CacheView = { object: (key) => objects.get(key), progress: () => progress };
+  return {
+    cache,
+    shows(uid: string, resourceVersion: string, more: WrittenObject['metadata'] = {}, key = KEY): void {
+      objects.set(key, { metadata: { uid, resourceVersion, ...more } });
+      progress = resourceVersion;
+    },
+    showsNone(version: string, key = KEY): void {
+      objects.delete(key);
+      progress = version;
+    },
+  };
+}
+
+const write = (
+  uid: string | undefined,
+  version: string | undefined,
+  state: OwnWrite['state'] = 'there',
+  key = KEY,
+) => ({
+  namespace: 'default',
+  ...{ key, uid, version, state },
+  expected: true,
+});
+
+describe('a write', () => {
+  test('is waited for until the object is there in that version or a newer one', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '9');
+    writes.add(write('u', '10'), cache);
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+    expect(writes.missingIn(cache, 'default').now).toHaveLength(1);
+    expect(writes.missingIn(cache, '').now).toHaveLength(1);
+    expect(writes.missingIn(cache, 'other').now).toEqual([]);
+    expect(writes.missing(cache, 'default/b').now).toEqual([]);
+    shows('u', '11');
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('is not remembered where the cache has it already, or where versions are not numbers', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '10');
+    writes.add(write('u', '10'), cache);
+    writes.add(write('u', 'opaque'), cache);
+    expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('compares versions beyond any number', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '99999999999999999999998');
+    writes.add(write('u', '99999999999999999999999'), cache);
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+  });
+
+  test('that is answered after a newer one counts no more', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '9');
+    writes.add(write('u', '12'), cache);
+    writes.add(write('u', '11'), cache);
+    shows('u', '11');
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+  });
+
+  test('is caught up with when the cache is past it, though the object is not there', () => {
+    const [writes, { cache, showsNone }] = [new OwnWrites(), view()];
+    writes.add(write('u', '10'), cache);
+    showsNone('10');
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    expect(writes.isEmpty()).toBe(true);
+  });
+});
+
+describe('a deletion', () => {
+  test('is waited for until the object is gone, or is another', () => {
+    const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
+    shows('u', '9');
+    writes.add(write('u', '9', 'gone'), cache);
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+    shows('u', '10', { deletionTimestamp: 'now' });
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+    showsNone('11');
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    writes.add(write('u', '9', 'gone'), cache);
+    shows('v', '12');
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('that something may hold is waited for until the object is marked', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '9');
+    writes.add(write('u', '9', 'deleting'), cache);
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+    shows('u', '10', { deletionTimestamp: 'now' });
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+  });
+
+  test('right after a write that the cache does not have is not taken for the older of the two', () => {
+    // The cache says which version it had when the object was deleted, and that is older than the write's.
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '9');
+    writes.add(write('u', '10'), cache);
+    writes.add(write('u', '9', 'gone'), cache);
+    shows('u', '10');
+    expect(writes.missing(cache, KEY).now).toMatchObject([{ state: 'gone', version: '10' }]);
+  });
+
+  test('stays one when an earlier write is answered after it', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '9');
+    writes.add(write('u', '9', 'gone'), cache);
+    writes.add(write('u', '10'), cache);
+    shows('u', '10');
+    expect(writes.missing(cache, KEY).now).toMatchObject([{ state: 'gone' }]);
+  });
+
+  test('of an object that the cache has yet to see is watched, and waited for once the cache shows it', () => {
+    const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
+    showsNone('8');
+    writes.add(write('u', '10'), cache);
+    writes.add(write('u', undefined, 'gone'), cache);
+    // A reader that waits for something else has to look at this again.
+    expect(writes.missing(cache, KEY)).toMatchObject({ now: [], all: [{ version: '10', state: 'gone' }] });
+    shows('u', '10');
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+    showsNone('11');
+    expect(writes.missing(cache, KEY)).toEqual({ now: [], all: [] });
+  });
+
+  test('at no known version takes asking, whatever else is written beside it', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('before', '9');
+    writes.add(write('u', undefined, 'gone'), cache);
+    expect(writes.missing(cache, KEY).now).toMatchObject([{ version: undefined }]);
+    writes.add(write('other', '8'), cache);
+    writes.add(write('v', undefined, 'gone'), cache);
+    const [unknown] = writes.missing(cache, KEY).now as [OwnWrite];
+    expect(unknown.version).toBeUndefined();
+    // There is none, as of version 20: the one in the cache is from before.
+    const known = writes.resolve(unknown, { object: undefined, version: '20' });
+    expect(writes.stillMissing(cache, [known]).now).toEqual([known]);
+    shows('after', '21');
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+  });
+
+  test('at no known version is nothing to wait for where the server has what the cache has', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('after', '9');
+    writes.add(write('u', undefined, 'gone'), cache);
+    const [unknown] = writes.missing(cache, KEY).now as [OwnWrite];
+    writes.resolve(unknown, { object: { metadata: { uid: 'after', resourceVersion: '9' } }, version: '20' });
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('is known by what an answer leaves', () => {
+    const deletionTimestamp = 'now';
+    expect(isGone({ metadata: {} })).toBe(false);
+    expect(isGone({ metadata: { deletionTimestamp } })).toBe(true);
+    expect(isGone({ metadata: { deletionTimestamp, finalizers: ['f'] } })).toBe(false);
+    expect(isGone({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } })).toBe(false);
+    expect(isGone({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 0 } })).toBe(true);
+  });
+});
+
+describe('what the server says after a wait in vain', () => {
+  test('ends it where the server is older than the write, as after a restore', () => {
+    const [writes, { cache }] = [new OwnWrites(), view()];
+    writes.add(write('u', '10'), cache);
+    writes.learn(writes.missing(cache, KEY).now, { metadata: { uid: 'u', resourceVersion: '5' } });
+    expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('keeps it where others deleted the object, as the cache may still show what was before', () => {
+    const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
+    writes.add(write('u', '10'), cache);
+    writes.learn(writes.missing(cache, KEY).now, undefined);
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    shows('u', '9');
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+    showsNone('11');
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    expect(writes.isEmpty()).toBe(true);
+  });
+});
+
+describe('the memory of writes', () => {
+  test('is given back as the cache goes on, though nobody reads', () => {
+    const [writes, { cache, showsNone }] = [new OwnWrites(), view()];
+    let most = 0;
+    for (let i = 1; i <= 10_000; i++) {
+      writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), cache);
+      if (i > 10) showsNone(String(i - 10), 'none'); // ten behind
+      most = Math.max(most, writes.size());
+    }
+    expect(most).toBeLessThanOrEqual(64);
+  });
+
+  test('is bounded where the cache does not go on: all reads wait until it is past the oldest', () => {
+    const [writes, { cache, showsNone }] = [new OwnWrites(100), view()];
+    showsNone('0');
+    for (let i = 1; i <= 1000; i++) writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), cache);
+    expect(writes.size()).toBeLessThanOrEqual(201);
+    const { now } = writes.missing(cache, 'default/1');
+    expect(now).toMatchObject([{ key: '' }]);
+    const floor = Number(now[0]?.version);
+    expect(floor).toBeGreaterThanOrEqual(800);
+    showsNone(String(floor));
+    expect(writes.missing(cache, 'default/1').now).toEqual([]);
+    expect(writes.missing(cache, 'default/1000').now).toHaveLength(1);
+  });
+
+  test('is bounded where there is no cache yet', () => {
+    const writes = new OwnWrites(100);
+    for (let i = 1; i <= 1000; i++) writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), undefined);
+    expect(writes.size()).toBe(101);
+  });
+});
