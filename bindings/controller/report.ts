@@ -4,6 +4,7 @@
  */
 import type { Cause, SourceStatus } from './source.ts';
 
+/** A controller as the live page shows it, at the moment of the call. Times are in milliseconds. */
 export interface ControllerReport {
   readonly name: string;
   /** `Website.demo.capstan.dev`. */
@@ -45,6 +46,7 @@ export interface KeyReport {
   readonly moreCauses: number;
 }
 
+/** A failure, by its words alone. */
 export interface ErrorReport {
   /** `CapstanError STATUS` or the name of its class. */
   readonly name: string;

@@ -35,6 +35,9 @@ export interface ElectionRecorder {
   ): void;
 }
 
+/**
+ * Of one candidate. Those that cannot work together are refused before anybody leads. client-go: LeaderElectionConfig.
+ */
 export interface LeaderElectorOptions {
   readonly lock: ResourceLock;
   readonly callbacks: LeaderCallbacks;

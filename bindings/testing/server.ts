@@ -23,6 +23,7 @@ export interface ServerTls {
   ca?: string;
 }
 
+/** Where an {@link ApiServer} listens, and how it serves. */
 export interface ApiServerOptions extends ServingOptions {
   /** The port on 127.0.0.1; 0, the default, takes a free one. */
   port?: number;
