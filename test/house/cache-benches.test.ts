@@ -115,8 +115,9 @@ describe('the measured processes', () => {
     await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
       const args = ['--peer', peer, '--live', LIVE, '--settle', 1, '--port', new URL(url).port];
       const memory = await load<CacheMemory>('cache-memory-load.ts', ...args);
-      expect(memory.listPeak).toBeGreaterThan(0.99 * memory.listed);
-      if (peer === 'capstan') expect(memory.relistPeak).toBeGreaterThan(0.99 * (memory.relisted ?? Infinity));
+      // Beside so few Pods, what the engine makes for itself meanwhile counts: 1 % was too narrow once on a busy machine.
+      expect(memory.listPeak).toBeGreaterThan(0.9 * memory.listed);
+      if (peer === 'capstan') expect(memory.relistPeak).toBeGreaterThan(0.9 * (memory.relisted ?? Infinity));
     });
   });
 
