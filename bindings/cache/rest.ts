@@ -11,7 +11,7 @@ import { type Transport, TransportError, type TransportRequest } from './transpo
 import { sleep } from './wait.ts';
 
 /** client-go: rest/request.go NewRequest, maxRetries. */
-export const MAX_REPEATS = 10;
+const MAX_REPEATS = 10;
 /** client-go: rest/with_retry.go retryAfterResponse. */
 const RESET_DELAY_MS = 1000;
 
@@ -51,7 +51,7 @@ export function isReset(error: unknown): error is TransportError {
 }
 
 /** Milliseconds, or `undefined` where the answer is final. A date in Retry-After is not read, as in client-go. */
-export function retryAfter(exchange: Exchange): number | undefined {
+function retryAfter(exchange: Exchange): number | undefined {
   if (exchange.status !== 429 && exchange.status < 500) return undefined;
   const header = exchange.header('retry-after')?.trim();
   if (header === undefined || !/^[+-]?\d+$/.test(header)) return undefined;

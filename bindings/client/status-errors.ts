@@ -1,6 +1,6 @@
 /**
  * Which failure of the server it was. The reason decides, and the HTTP code only where the reason is none of the known, as in
- * apimachinery: pkg/api/errors. None of these functions throws, whatever it is given.
+ * apimachinery: pkg/api/errors. None of the `is` functions throws, whatever it is given.
  */
 import { hasReason, isNotFound, isTooManyRequests, StatusError } from '../cache/status-error.ts';
 
@@ -91,18 +91,19 @@ export function suggestsClientDelay(error: unknown): number | undefined {
 }
 
 /**
- * undefined for an error that says that the object is not there; any other as it is.
+ * For `catch`: an object that is not there gives undefined; any other error is thrown again. (client-go's returns it instead, which as the
+ * handler of a promise would swallow it.)
  *
+ * @throws the error itself, unless it is `isNotFound`
  * @example
- * await client.delete(Pod, key).catch((error: unknown) => {
- *   if (ignoreNotFound(error) !== undefined) throw error;
- * });
+ * const before = await client.get(Pod, key).catch(ignoreNotFound); // V1Pod or undefined
+ * await client.delete(Pod, key).catch(ignoreNotFound);
  */
-export function ignoreNotFound(error: unknown): unknown {
-  return isNotFound(error) ? undefined : error;
+export function ignoreNotFound(error: unknown): undefined {
+  if (error !== undefined && !isNotFound(error)) throw error;
 }
 
 /** As {@link ignoreNotFound}, for an object that is there already. */
-export function ignoreAlreadyExists(error: unknown): unknown {
-  return isAlreadyExists(error) ? undefined : error;
+export function ignoreAlreadyExists(error: unknown): undefined {
+  if (error !== undefined && !isAlreadyExists(error)) throw error;
 }

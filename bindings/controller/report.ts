@@ -13,7 +13,7 @@ export interface ControllerReport {
   readonly state: 'not started' | 'warming up' | 'waiting for leadership' | 'waiting for caches' | 'running' | 'ended';
   readonly workers: number;
   readonly sources: readonly (SourceStatus & { readonly name: string })[];
-  /** Requests in all, whatever the filter. */
+  /** Requests in all, whatever the filter. One that is ready or worked at and waits for a delay too is counted in both. */
   readonly queue: {
     readonly ready: number;
     readonly waiting: number;
