@@ -35,8 +35,8 @@ export async function sendWithRepeats(
       const exchange = await Exchange.open(transport, request, options);
       const delay = retryAfter(exchange);
       if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
-      const what = `${request.method} ${request.path}`;
-      onRepeat?.(statusErrorFromAnswer(exchange.status, await exchange.explanation(), what), delay);
+      const text = await exchange.explanation(); // in any case: it ends the exchange
+      onRepeat?.(statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`), delay);
       await sleep(clock, delay, signal);
     } catch (error) {
       if (request.method !== 'GET' || !isReset(error) || repeats >= MAX_REPEATS) throw error;
