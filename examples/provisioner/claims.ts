@@ -28,7 +28,7 @@ import {
 export interface ClaimsOptions {
   readonly provisioner: string;
   readonly client: Client;
-  readonly claims: Indexer<ClaimObject, 'byUid' | 'byClass' | 'namespace'>;
+  readonly claims: Pick<Indexer<ClaimObject, 'byUid' | 'byClass'>, 'byIndex'>;
   readonly classes: Lister<ClassObject>;
   readonly directories: Directories;
   readonly events: EventSink;

@@ -20,7 +20,7 @@ import { FINALIZER, PersistentVolume, PROVISIONED_BY, type VolumeObject } from '
 export interface VolumesOptions {
   readonly provisioner: string;
   readonly client: Client;
-  readonly volumes: Indexer<VolumeObject, 'byUid' | 'namespace'>;
+  readonly volumes: Pick<Indexer<VolumeObject, 'byUid'>, 'byIndex'>;
   readonly directories: Directories;
 }
 
