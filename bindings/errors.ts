@@ -45,6 +45,9 @@ export type ErrorCode =
   | 'CRD' // the server does not serve a CustomResourceDefinition: see CRDError
   | 'TERMINAL'; // a reconcile error that must not be retried
 
+/**
+ * Every error of the package, itself or by a class of its own. The message says what was expected, what came and what to do; `cause` is what led to it.
+ */
 export class CapstanError extends Error {
   readonly code: ErrorCode;
 

@@ -21,6 +21,7 @@ export function isInvalid(error: unknown): error is StatusError {
   return hasReason(error, 'Invalid', 422);
 }
 
+/** The server does not understand the request. */
 export function isBadRequest(error: unknown): error is StatusError {
   return hasReason(error, 'BadRequest', 400);
 }
@@ -35,10 +36,12 @@ export function isForbidden(error: unknown): error is StatusError {
   return hasReason(error, 'Forbidden', 403);
 }
 
+/** The resource has no such verb. */
 export function isMethodNotSupported(error: unknown): error is StatusError {
   return hasReason(error, 'MethodNotAllowed', 405);
 }
 
+/** The server has no answer in a form that was asked for. */
 export function isNotAcceptable(error: unknown): error is StatusError {
   return hasReason(error, 'NotAcceptable', 406);
 }
@@ -48,14 +51,17 @@ export function isGone(error: unknown): error is StatusError {
   return hasReason(error, 'Gone', 410);
 }
 
+/** The object is bigger than the server takes. */
 export function isRequestEntityTooLarge(error: unknown): error is StatusError {
   return error instanceof StatusError && (error.reason === 'RequestEntityTooLarge' || error.status === 413);
 }
 
+/** The server does not take such a body, as a strategic patch of a custom resource. */
 export function isUnsupportedMediaType(error: unknown): error is StatusError {
   return hasReason(error, 'UnsupportedMediaType', 415);
 }
 
+/** The server, or what stands before it, cannot serve now. */
 export function isServiceUnavailable(error: unknown): error is StatusError {
   return hasReason(error, 'ServiceUnavailable', 503);
 }

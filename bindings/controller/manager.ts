@@ -24,6 +24,7 @@ export interface Runnable {
   report?(options: ReportOptions): ControllerReport;
 }
 
+/** How much a report says. */
 export interface ReportOptions {
   /** Only keys whose `namespace/name` contains this text. */
   readonly filter?: string;
@@ -61,6 +62,7 @@ export interface Tracer {
   ): R;
 }
 
+/** An OpenTelemetry span, by the parts that are used. */
 export interface Span {
   setAttribute(name: string, value: string | number | boolean): unknown;
   recordException(error: Error): void;
@@ -69,6 +71,9 @@ export interface Span {
   end(): void;
 }
 
+/**
+ * What controllers need of a manager. The one of `capstan/manager` runs them with servers and signals; another may stand in for it where there is no Node.
+ */
 export interface Manager {
   readonly transport: Transport;
   /** One informer for each resource, shared by all; started by the manager. */

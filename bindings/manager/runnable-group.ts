@@ -11,6 +11,7 @@ import { CapstanError } from '../errors.ts';
 
 /** In the order in which they are started. */
 export const GROUPS = ['HTTP servers', 'webhooks', 'caches', 'others', 'warmup', 'leader election'] as const;
+/** The groups, in the order in which they start. */
 export type GroupName = (typeof GROUPS)[number];
 
 /** Resolves when the runnable does its work, so that what follows may start. A rejection counts as the runnable's. */

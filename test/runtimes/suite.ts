@@ -18,8 +18,19 @@ import { selfCheck } from './self-check.ts';
 import { describe, expect, registry, test } from './shim/index.ts';
 import { describeError } from './shim/registry.ts';
 
-/** Subjects that know no other items than strings, or none. */
-const STRINGS_ONLY: ReadonlySet<string> = new Set(['keys', 'store', 'deltafifo', 'realfifo', 'leaderelection']);
+/** Subjects that know one form of items. */
+const STRINGS_ONLY: ReadonlySet<string> = new Set([
+  'keys',
+  'store',
+  'deltafifo',
+  'realfifo',
+  'handlers',
+  'predicates',
+  'controller',
+  'leaderelection',
+  'informer',
+  'informer-random',
+]);
 const FORMS: readonly ItemForm[] = ['string', 'request', 'object'];
 
 /** Every exported `…Cases` function of a file of cases, over every implementation. */
