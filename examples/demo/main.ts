@@ -21,6 +21,7 @@ import { type Verdict, verify } from './verifier.ts';
 /** How long the controller may take after the churn, and how long a clean end may. */
 const CONVERGENCE_MS = 60_000;
 const CLEAN_UP_MS = 30_000;
+const READ_OWN_WRITES_MS = 250;
 const INTERRUPTED = 130;
 /** One Ctrl-C may arrive twice: from the terminal, and forwarded by npm. */
 const ONE_PRESS_MS = 500;
@@ -85,7 +86,12 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     const name = String(error).replace(/[\w.-]+\/site-\d+/g, '…');
     reported.set(name, (reported.get(name) ?? 0) + 1);
   });
-  const manager = newManager({ transport: cluster.controllerTransport, cache: { namespace: cluster.namespace } });
+  const manager = newManager({
+    transport: cluster.controllerTransport,
+    cache: { namespace: cluster.namespace },
+    // Watches are cut here all the time. A worker that waits for one to bring its own write should rather ask the server.
+    client: { readYourWritesTimeout: READ_OWN_WRITES_MS },
+  });
   addWebsiteController(manager, {
     maxConcurrentReconciles: options.workers,
     metricsProvider: measurements.provider(),

@@ -1,4 +1,7 @@
-/** What the children of a Website should be, and how an object that is there becomes that. */
+/**
+ * What the children of a Website should be, and how an object that is there becomes that. They do not say their kind, as objects of a list do
+ * not either: compared with these, all would seem to differ.
+ */
 import type { Request } from 'capstan/workqueue';
 import type { DeploymentObject, ServiceObject, WebsiteSpec } from './resources.ts';
 
@@ -7,8 +10,6 @@ export const MANAGED_BY = 'website-controller';
 export function deploymentOf({ namespace, name }: Request, spec: WebsiteSpec): DeploymentObject {
   const labels = { 'app.kubernetes.io/name': name };
   return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
     metadata: { namespace, name, labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY } },
     spec: {
       replicas: spec.replicas,
@@ -25,8 +26,6 @@ export function deploymentOf({ namespace, name }: Request, spec: WebsiteSpec): D
 export function serviceOf({ namespace, name }: Request, spec: WebsiteSpec): ServiceObject {
   const labels = { 'app.kubernetes.io/name': name };
   return {
-    apiVersion: 'v1',
-    kind: 'Service',
     metadata: { namespace, name, labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY } },
     spec: {
       clusterIP: 'None', // headless: takes no address from the cluster's range

@@ -1,4 +1,5 @@
 /** The example controller on the embedded API server, over real HTTP. Conditions are waited for, never times. */
+import type { FactoryOptions } from 'capstan/cache';
 import { eventResource, type KubeEvent } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
@@ -40,9 +41,9 @@ afterEach(async () => {
   setErrorHandler(previous);
 });
 
-function startController(): void {
+function startController(cache: FactoryOptions = {}): void {
   const transport = server.transport();
-  const manager = newManager({ transport });
+  const manager = newManager({ transport, cache });
   addWebsiteController(manager);
   const stop = new AbortController();
   const running = manager.start({ signal: stop.signal });
@@ -178,7 +179,7 @@ test('a new list of everything leads to no write', async () => {
   await expect.poll(() => observed('a')).toBe(1);
   await closing.pop()?.(); // the controller
   const before = [await deployment('a'), await service('a'), await website('a')];
-  startController();
+  startController({ watchList: false });
   await create('b');
   await expect.poll(() => observed('b')).toBe(1);
   await closing.pop()?.();

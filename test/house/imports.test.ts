@@ -45,15 +45,25 @@ describe('the sources of the package', () => {
   });
 
   it('have no file that is too long to be one idea', () => {
-    const long = Object.entries(read('bindings/**/*.ts', 'assembly/**/*.ts'))
+    const long = Object.entries(read('bindings/**/*.ts', 'bin/**/*.ts', 'assembly/**/*.ts'))
       .map(([path, text]) => `${path}: ${text.trimEnd().split('\n').length}`)
       .filter((entry) => Number(entry.split(': ')[1]) > LONGEST_FILE);
     expect(long).toEqual([]);
   });
 
   it('open with a comment that says what the file keeps true, and so do programs and scripts', () => {
-    const all = read('{bindings,assembly,bench,scripts,examples}/**/*.ts');
+    const all = read('{bindings,bin,assembly,bench,scripts,examples}/**/*.ts');
     expect(Object.keys(all).filter((path) => !opensWithComment(all[path] ?? ''))).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  // It is compiled by itself: what it imported by path would be there twice, with a state of its own.
+  it('imports itself, node: and the names of the package, as a user would', () => {
+    const sources = Object.entries(read('bin/*.ts'));
+    const all = sources.flatMap(([path, source]) => importsOf(source).map(({ specifier }) => `${path}: ${specifier}`));
+    expect(all.length).toBeGreaterThan(10);
+    expect(all.filter((entry) => !/: (?:\.\/[\w-]+\.ts|node:.*|capstan(?:\/[\w-]+)?)$/.test(entry))).toEqual([]);
   });
 });
 

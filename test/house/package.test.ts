@@ -23,6 +23,7 @@ interface Manifest {
   devDependencies: Record<string, string>;
   allowScripts: Record<string, boolean>;
   scripts: Record<string, string>;
+  bin: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;
   imports: Record<string, Record<string, string>>;
 }
@@ -68,7 +69,9 @@ describe('the manifest', () => {
   });
 
   it('pins every tool exactly, and lets the pinned Node run its install script', () => {
-    const loose = Object.entries(manifest.devDependencies).filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version));
+    const loose = Object.entries(manifest.devDependencies).filter(
+      ([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version),
+    );
     expect(loose).toEqual([]);
     expect(manifest.devDependencies.node).toMatch(/^26\./);
     expect(manifest.allowScripts.node).toBe(true);
@@ -118,7 +121,7 @@ describe('the manifest', () => {
 
   it('names only files that a build makes', () => {
     expect(existsSync(`${root}/dist`), 'dist/ is missing: run npm run build').toBe(true);
-    const named = [...paths(manifest.exports), ...paths(manifest.imports)];
+    const named = [...paths(manifest.exports), ...paths(manifest.imports), ...paths(manifest.bin)];
     expect(named.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ import { testSeed } from '../random.ts';
 import { bundleHost, type Host, installPackage, type Project } from './bundle.ts';
 import { checkBundles, checkPolicy, checkRequire, type Tools } from './checks.ts';
 import { startCluster } from './cluster.ts';
+import { checkDenoExample } from './deno-example.ts';
 import { checkJsr } from './jsr.ts';
 import { comparedWithEachOther, describeOutcomes, hasFailed, jsonReport, type Outcome } from './outcome.ts';
 import { type Runtime, runtimes, tools } from './runtimes.ts';
@@ -27,6 +28,7 @@ const checks: readonly Check[] = [
   { name: 'bundles', needs: ['chromium'], run: checkBundles },
   { name: 'require', needs: ['node-22', 'node-24', 'node-26'], run: checkRequire },
   { name: 'csp', needs: ['chromium'], run: checkPolicy },
+  { name: 'deno-example', needs: ['deno'], run: checkDenoExample },
   { name: 'jsr', needs: ['deno'], run: checkJsr },
 ];
 const names = [...runtimes, ...checks].map(({ name }) => name);

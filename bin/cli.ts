@@ -1,0 +1,121 @@
+/**
+ * Commands and their options. Nothing is ever asked: what is not given has a default, so that every call works in a script. Whatever fails is one
+ * line on stderr, with the code of the error, and exit code 1; nothing is half done then.
+ */
+import { readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { CapstanError } from 'capstan';
+import { manifestsOf } from './crd.ts';
+import { initProject } from './init.ts';
+import type { PackageFacts } from './project-manifest.ts';
+
+/** Where a command writes. */
+export interface Output {
+  out(text: string): void;
+  err(text: string): void;
+}
+
+const HELP = `Usage:
+  capstan init <folder> [options]   writes a controller project that runs and passes its own tests
+  capstan crd <module>...           prints the CustomResourceDefinitions that modules export, as YAML
+
+Options of init:
+  --kind <Kind>     of the custom resource, in CamelCase    (default: Greeting)
+  --group <group>   of the custom resource, a domain        (default: example.com)
+  --name <name>     of the controller                       (default: the folder's)
+
+  --help            shows this
+  --version         shows the version of capstan
+`;
+
+/** Gives the exit code. */
+export async function main(args: readonly string[], { out, err }: Output): Promise<number> {
+  try {
+    out(await carryOut(args));
+    return 0;
+  } catch (error) {
+    err(`capstan: ${describe(error)}\n`);
+    return 1;
+  }
+}
+
+async function carryOut(args: readonly string[]): Promise<string> {
+  const [command, ...rest] = args;
+  const facts = packageFacts();
+  if (command === undefined || command === 'help' || args.includes('--help') || args.includes('-h')) return HELP;
+  if (command === '--version' || command === '-v') return `${facts.version}\n`;
+  if (command === 'init') return init(rest, facts);
+  if (command === 'crd') return crd(rest);
+  throw usage(`expected a command, init or crd, got "${command}"`);
+}
+
+async function init(args: string[], facts: PackageFacts): Promise<string> {
+  const text = { type: 'string' } as const;
+  const { values, positionals } = parse({
+    args,
+    allowPositionals: true,
+    options: { kind: text, group: text, name: text },
+  });
+  const [folder, ...more] = positionals;
+  if (folder === undefined || folder === '' || more.length > 0)
+    throw usage(`init expected one folder, got ${positionals.length === 0 ? 'none' : positionals.join(' ')}`);
+  const { kind = 'Greeting', group = 'example.com', name = nameFrom(folder) } = values as Record<string, string>;
+  const files = await initProject(resolve(folder), { kind, group, name }, facts);
+  return `${files.map((file) => `  ${file}\n`).join('')}
+${name} is there. Next:
+  cd ${folder}
+  npm install
+  npm test
+  npm run dev
+`;
+}
+
+async function crd(args: string[]): Promise<string> {
+  const { positionals } = parse({ args, allowPositionals: true, options: {} });
+  if (positionals.length === 0) throw usage('crd expected a module, such as src/website.ts, got none');
+  return manifestsOf(positionals.map((path) => resolve(path)));
+}
+
+function parse(config: ParseArgsConfig) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw usage(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function usage(what: string, cause?: unknown): CapstanError {
+  return new CapstanError('INVALID_ARGUMENT', `${what}; see capstan --help`, { cause });
+}
+
+/** The folder's own name, as a name of Kubernetes. */
+function nameFrom(folder: string): string {
+  return basename(resolve(folder))
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+}
+
+/** Of the package that this is part of: beside the sources it is one folder up, beside the built file two. */
+function packageFacts(): PackageFacts {
+  for (const above of ['..', '../..']) {
+    const text = textOf(new URL(`${above}/package.json`, import.meta.url));
+    const manifest = text === undefined ? undefined : (JSON.parse(text) as PackageFacts & { name?: string });
+    if (manifest?.name === 'capstan') return manifest;
+  }
+  throw new CapstanError('INVALID_ARGUMENT', `expected the package.json of capstan above ${import.meta.dirname}`);
+}
+
+function textOf(url: URL): string | undefined {
+  try {
+    return readFileSync(url, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof CapstanError) return `${error.message} (${error.code})`;
+  return error instanceof Error ? error.message : String(error);
+}

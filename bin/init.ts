@@ -1,0 +1,123 @@
+/**
+ * `capstan init`: writes the project of template/ under other names. The template is a project by itself, which the repository checks like its own
+ * sources; its names (Greeting, greetings, example.com, greeting-controller) are replaced wherever they stand, in texts and in file names. Everything
+ * is made in memory and checked before the first file is written.
+ */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CapstanError } from 'capstan';
+import { defineCustomResource, withJsonSchema } from 'capstan/client';
+import { type PackageFacts, projectManifest } from './project-manifest.ts';
+
+export interface ProjectOptions {
+  /** Of the custom resource, in CamelCase. */
+  readonly kind: string;
+  /** Of the custom resource. */
+  readonly group: string;
+  /** Of the controller: package, lease, Deployment. */
+  readonly name: string;
+}
+
+const TEMPLATE = fileURLToPath(new URL('./template/', import.meta.url));
+/** The names of the template, as they stand in its texts. */
+const OWN = {
+  kind: 'Greeting',
+  singular: 'greeting',
+  plural: 'greetings',
+  group: 'example.com',
+  name: 'greeting-controller',
+};
+/** npm never packs files of these names as they are. */
+const DOT = /(^|\/)_(?=gitignore$|dockerignore$)/;
+
+/**
+ * Writes a project into a folder that does not exist or is empty, and gives the paths of its files, relative to it.
+ *
+ * @throws CapstanError INVALID_ARGUMENT for names that the API server would refuse or that the project uses already, and for a folder
+ *   with something in it: then nothing was written
+ */
+export async function initProject(folder: string, options: ProjectOptions, facts: PackageFacts): Promise<string[]> {
+  const names = checkedNames(options);
+  await requireEmpty(folder);
+  const template = await readTemplate();
+  requireFree(names.kind, template);
+  const project = new Map([...template].map(([path, text]) => [renamed(path, names), renamed(text, names)]));
+  project.set('package.json', projectManifest(names.name, names.singular, facts));
+  if (project.size !== template.size + 1)
+    throw wrong('--kind', 'a kind that no file of the project is named after', names.kind);
+  const paths = [...project.keys()].sort();
+  for (const path of paths) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), project.get(path) ?? '', { flag: 'wx' });
+  }
+  return paths;
+}
+
+type Names = typeof OWN;
+
+function checkedNames({ kind, group, name }: ProjectOptions): Names {
+  if (!/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
+    throw wrong('--name', 'at most 63 small letters, digits and "-", such as "website-controller"', name);
+  if (name === 'capstan') throw wrong('--name', 'another name than that of the package it depends on', name);
+  // What is asked of a kind and a group, and what their plural is, is known there.
+  const anything = withJsonSchema(
+    { '~standard': { version: 1, vendor: 'capstan', validate: (value) => ({ value }) } },
+    { type: 'object' },
+  );
+  const { crd } = defineCustomResource({ group, version: 'v1alpha1', kind, scope: 'Namespaced', spec: anything });
+  const { singular, plural } = crd.spec.names;
+  return { kind, singular, plural, group, name };
+}
+
+async function requireEmpty(folder: string): Promise<void> {
+  let found: string[];
+  try {
+    found = await readdir(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    throw new CapstanError('INVALID_ARGUMENT', `expected a new or an empty folder at ${folder}, got ${code}`, {
+      cause: error,
+    });
+  }
+  if (found.length > 0) {
+    const what = `${found.slice(0, 3).join(', ')}${found.length > 3 ? ', …' : ''}`;
+    throw wrong('folder', 'one that does not exist or is empty', `${folder} with ${what}`);
+  }
+}
+
+async function readTemplate(): Promise<Map<string, string>> {
+  const entries = await readdir(TEMPLATE, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(TEMPLATE.length).replaceAll('\\', '/'));
+  return new Map(
+    await Promise.all(
+      paths.sort().map(async (path) => {
+        const text = await readFile(join(TEMPLATE, path), 'utf8');
+        return [path.replace(DOT, '$1.'), text] as const;
+      }),
+    ),
+  );
+}
+
+/** The kind becomes a name in the sources, where it must not be one already, such as ConfigMap, Promise or Client. */
+function requireFree(kind: string, template: ReadonlyMap<string, string>): void {
+  if (kind === OWN.kind) return;
+  const word = new RegExp(`\\b${kind}\\b`);
+  if ([...template].some(([path, text]) => path.endsWith('.ts') && word.test(text)))
+    throw wrong('--kind', 'a name that the project has no other use for', kind);
+}
+
+/** In one pass, so that a name that was put in is never replaced again; longer ones first. */
+function renamed(text: string, names: Names): string {
+  return text.replace(/greeting-controller|example\.com|greetings|greeting|Greeting/g, (found) => {
+    const own = (Object.keys(OWN) as (keyof Names)[]).find((key) => OWN[key] === found);
+    return own === undefined ? found : names[own];
+  });
+}
+
+function wrong(name: string, expected: string, got: string): CapstanError {
+  return new CapstanError('INVALID_ARGUMENT', `${name} expected ${expected}, got ${got}`);
+}

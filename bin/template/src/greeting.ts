@@ -1,0 +1,42 @@
+/**
+ * The custom resource. From the schemas come the type of its objects, the CustomResourceDefinition that makes the API server check the same
+ * (`npm run crd` writes it to deploy/crd.yaml), and the validation in a program: `Greeting.parse`.
+ */
+import { defineCustomResource } from 'capstan/client';
+import * as z from 'zod';
+
+const condition = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.string().meta({ format: 'date-time' }),
+  observedGeneration: z.int().optional(),
+});
+
+export const Greeting = defineCustomResource({
+  group: 'example.com',
+  version: 'v1alpha1',
+  kind: 'Greeting',
+  plural: 'greetings',
+  scope: 'Namespaced',
+  description: 'A ConfigMap of the same name, which says the message.',
+  spec: z.object({
+    message: z.string().min(1).max(1024).describe('What the ConfigMap says.'),
+    suspend: z.boolean().default(false).describe('Whether the ConfigMap is left as it is.'),
+  }),
+  status: z.object({
+    observedGeneration: z.int().optional().describe('The generation of the spec that the conditions are about.'),
+    conditions: z.array(condition).optional(),
+  }),
+  overrides: {
+    'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+  },
+  additionalPrinterColumns: [
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+});
+
+/** An object of it, as the API server stores it. */
+export type Greeting = Awaited<ReturnType<typeof Greeting.parse>>;

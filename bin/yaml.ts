@@ -1,0 +1,53 @@
+/**
+ * Plain data as YAML that people read: block style, one document. What it keeps true: reading it by YAML 1.1 or 1.2 gives the data back, so
+ * that every text that either might take for something else is quoted, as JSON does, of which YAML is a superset there.
+ */
+import { CapstanError } from 'capstan';
+
+/** Ends with a line feed. Members that are undefined are left out, as in JSON. */
+export function yamlOf(value: unknown): string {
+  return isBlock(value) ? block(value, '') : `${scalar(value)}\n`;
+}
+
+type Block = readonly unknown[] | Readonly<Record<string, unknown>>;
+
+function isBlock(value: unknown): value is Block {
+  return typeof value === 'object' && value !== null && Object.values(value).some((member) => member !== undefined);
+}
+
+function block(value: Block, indent: string): string {
+  if (Array.isArray(value)) return value.map((item: unknown) => `${indent}- ${inItem(item, indent)}`).join('');
+  return Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(
+      ([key, member]) =>
+        `${indent}${text(key)}:${isBlock(member) ? `\n${below(member, indent)}` : ` ${scalar(member)}\n`}`,
+    )
+    .join('');
+}
+
+/** Lists are as deep as the key they belong to, as kubectl writes them. */
+function below(value: Block, indent: string): string {
+  return block(value, Array.isArray(value) ? indent : `${indent}  `);
+}
+
+/** The first line stands behind the dash. */
+function inItem(value: unknown, indent: string): string {
+  return isBlock(value) ? block(value, `${indent}  `).slice(indent.length + 2) : `${scalar(value)}\n`;
+}
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string') return text(value);
+  if (Array.isArray(value)) return '[]';
+  if (typeof value === 'object' && value !== null) return '{}';
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
+  throw new CapstanError('INVALID_ARGUMENT', `expected plain data, got ${typeof value}`);
+}
+
+/** Words of letters, with what never means anything inside of one; whatever looks like a number, a date or a keyword begins otherwise or is quoted. */
+const PLAIN = /^[A-Za-z][-\w./]*( [-\w./,()]+)*$/;
+const KEYWORD = /^(?:y|n|yes|no|on|off|true|false|null|none)$/i;
+
+function text(value: string): string {
+  return PLAIN.test(value) && !KEYWORD.test(value) ? value : JSON.stringify(value);
+}

@@ -1,0 +1,42 @@
+/**
+ * The controller of hello-controller.ts in Deno: it greets every ConfigMap, and may talk to one address and to nothing else. `kubectl proxy` and
+ * `deno task start`, or any server: `deno run --allow-net=HOST:PORT main.ts http://HOST:PORT`. Ctrl-C ends it in order.
+ */
+import { defineResource, fetchTransport } from 'capstan/cache';
+import { newClient } from 'capstan/client';
+import { createController } from 'capstan/controller';
+
+interface ConfigMapObject {
+  metadata: { name: string; namespace: string };
+  data?: Record<string, string>;
+}
+
+const ConfigMap = defineResource<ConfigMapObject>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+
+const [server = 'http://127.0.0.1:8001'] = Deno.args;
+const transport = fetchTransport(server);
+const client = newClient({ transport, fieldOwner: 'hello-controller' });
+
+const controller = createController({
+  transport,
+  for: ConfigMap,
+  maxConcurrentReconciles: 4,
+  logger: { ...console, debug: () => undefined },
+  async reconcile(request, { get, signal }) {
+    const configMap = get(request); // from the cache; undefined: it was deleted
+    if (configMap === undefined || configMap.data?.greeting === 'hello') return;
+    const body = { data: { greeting: 'hello' } };
+    await client.patch(ConfigMap, request, { type: 'merge', body }, { signal }); // what it throws comes again after 5 ms, 10 ms …
+    console.log(`greeted ${request.namespace}/${request.name}`);
+  },
+});
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) Deno.addSignalListener(signal, () => void controller.stop());
+await controller.run();
+Deno.exit(0); // signal listeners keep a process alive

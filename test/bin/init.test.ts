@@ -1,0 +1,215 @@
+/**
+ * A new project, as its author gets it: the package is packed, its command line writes the project, and the project's own scripts run. Its other
+ * packages are this repository's, by links; `npm install` from a registry differs by their copies alone. Needs the built package, as `npm test` makes it.
+ */
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { loadAllYaml, loadYaml } from '@kubernetes/client-node';
+import { defineResource, watch } from 'capstan/cache';
+import { type CustomResourceDefinition, installCRDs, newClient } from 'capstan/client';
+import { ApiServer } from 'capstan/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
+  version: string;
+  devDependencies: Record<string, string>;
+};
+/** Nowhere below the repository, whose configuration would count there. */
+const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-init-')));
+const installed = join(place, 'package');
+const project = join(place, 'Fox Den');
+afterAll(() => rmSync(place, { recursive: true, force: true, maxRetries: 5 }));
+
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+const run = promisify(execFile);
+const node = (cwd: string, ...args: string[]): Promise<Ended> =>
+  run(process.execPath, args, { cwd, encoding: 'utf8' }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }: Ended) => ({ code, stdout, stderr }),
+  );
+const capstan = (...args: string[]): Promise<Ended> => node(place, join(installed, 'dist/bin/capstan.js'), ...args);
+const textOf = (path: string): string => readFileSync(join(project, path), 'utf8');
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+
+beforeAll(() => {
+  const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', place], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  execFileSync('tar', ['-xzf', packed.trim().split('\n').at(-1) ?? ''], { cwd: place });
+});
+
+describe('capstan init', () => {
+  let first: Ended;
+  beforeAll(async () => {
+    first = await capstan('init', 'Fox Den', '--kind', 'ArcticFox', '--group', 'den.acme.io');
+  });
+
+  it('writes the files that it names, and says what comes next', () => {
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const written = filesIn(project);
+    expect(written).toEqual([
+      '.dockerignore',
+      '.gitignore',
+      'Dockerfile',
+      'README.md',
+      'deploy/crd.yaml',
+      'deploy/rbac.yaml',
+      'deploy/samples/arcticfox.yaml',
+      'deploy/workload.yaml',
+      'dev.ts',
+      'package.json',
+      'src/arcticfox.ts',
+      'src/main.ts',
+      'src/reconcile.ts',
+      'test/reconcile.test.ts',
+      'tsconfig.json',
+    ]);
+    expect(first.stdout).toBe(
+      `${written.map((path) => `  ${path}\n`).join('')}\nfox-den is there. Next:\n  cd Fox Den\n  npm install\n  npm test\n  npm run dev\n`,
+    );
+  });
+
+  it('names everything by the kind, the group and the folder', () => {
+    const all = filesIn(project)
+      .map((path) => `${path}\n${textOf(path)}`)
+      .join('\n');
+    expect(all).not.toMatch(/greeting|example\.com/i);
+    expect(textOf('deploy/samples/arcticfox.yaml')).toMatch(/^apiVersion: den\.acme\.io\/v1alpha1\nkind: ArcticFox\n/);
+    expect(textOf('deploy/rbac.yaml')).toContain('resources: [arcticfoxes/status]');
+    expect(JSON.parse(textOf('package.json'))).toMatchObject({
+      name: 'fox-den',
+      type: 'module',
+      dependencies: { capstan: `^${manifest.version}`, zod: `^${manifest.devDependencies.zod}` },
+    });
+  });
+
+  it('writes manifests that are Kubernetes objects', () => {
+    const kinds = ['deploy/rbac.yaml', 'deploy/workload.yaml', 'deploy/samples/arcticfox.yaml'].map((path) =>
+      loadAllYaml(textOf(path)).map((object: { kind: string }) => object.kind),
+    );
+    expect(kinds).toEqual([
+      ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
+      ['Deployment'],
+      ['ArcticFox'],
+    ]);
+  });
+
+  describe('the project, installed', () => {
+    beforeAll(() => {
+      const modules = join(project, 'node_modules');
+      for (const name of ['zod', 'vitest', 'typescript', '@types/node', '@kubernetes/client-node']) {
+        mkdirSync(dirname(join(modules, name)), { recursive: true });
+        symlinkSync(join(root, 'node_modules', name), join(modules, name));
+      }
+      symlinkSync(installed, join(modules, 'capstan'));
+    });
+
+    it('passes its own tests', { timeout: 60_000 }, async () => {
+      const { code, stdout, stderr } = await node(project, 'node_modules/vitest/vitest.mjs', 'run', '--no-color');
+      expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/Tests +6 passed \(6\)/);
+    });
+
+    it('passes its own type check', { timeout: 60_000 }, async () => {
+      expect(await node(project, 'node_modules/typescript/bin/tsc')).toEqual({ code: 0, stdout: '', stderr: '' });
+    });
+
+    it('has the definition that `npm run crd` would write', async () => {
+      const { stdout } = await capstan('crd', join(project, 'src/arcticfox.ts'));
+      expect(stdout).toBe(textOf('deploy/crd.yaml'));
+    });
+
+    it('starts, leads, converges, and gives the lease away at the end', { timeout: 60_000 }, async () => {
+      const server = await ApiServer.start();
+      const transport = server.transport();
+      const client = newClient({ transport, fieldOwner: 'test' });
+      await installCRDs(client, [loadYaml<CustomResourceDefinition>(textOf('deploy/crd.yaml'))]);
+      const kubeconfig = join(place, 'kubeconfig');
+      const context = { name: 'only', context: { cluster: 'only', user: 'only' } };
+      writeFileSync(
+        kubeconfig,
+        JSON.stringify({
+          'current-context': 'only',
+          contexts: [context],
+          clusters: [{ name: 'only', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
+          users: [{ name: 'only', user: {} }],
+        }),
+      );
+      const nowhere = '127.0.0.1:0';
+      const env = { KUBECONFIG: kubeconfig, HEALTH_ADDRESS: nowhere, METRICS_ADDRESS: nowhere, DEBUG_ADDRESS: nowhere };
+      const { scripts } = JSON.parse(textOf('package.json')) as { scripts: { start: string } };
+      const [program, ...args] = scripts.start.split(' ');
+      expect(program).toBe('node');
+      const child = spawn(process.execPath, args, { cwd: project, env: { ...process.env, ...env } });
+      try {
+        let said = '';
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+        const ended = once(child, 'exit');
+        const foxes = {
+          group: 'den.acme.io',
+          version: 'v1alpha1',
+          plural: 'arcticfoxes',
+          kind: 'ArcticFox',
+          namespaced: true,
+        };
+        await client.create(defineResource<object>()(foxes), loadYaml<object>(textOf('deploy/samples/arcticfox.yaml')));
+        const found = new AbortController();
+        void ended.then(() => found.abort());
+        let message: string | undefined;
+        for await (const { object } of watch(transport, ConfigMap, { resourceVersion: '0', signal: found.signal })) {
+          message = object.data?.message;
+          break;
+        }
+        expect(message, said).toBe('Hello, world');
+        child.kill('SIGTERM');
+        expect(await ended, said).toEqual([0, null]);
+        const lease = await client.get(Lease, { namespace: 'default', name: 'fox-den' });
+        expect(lease.spec).toMatchObject({ holderIdentity: '', leaseTransitions: expect.any(Number) });
+      } finally {
+        child.kill('SIGKILL');
+        await transport.close?.();
+        await server.stop();
+      }
+    });
+  });
+});
+
+const ConfigMap = defineResource<{ data?: Record<string, string> }>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+const Lease = defineResource<{ spec: object }>()({
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+});

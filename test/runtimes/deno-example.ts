@@ -1,0 +1,127 @@
+/**
+ * examples/deno as a reader runs it, on the package as it was packed, with no more permissions than the example says; beside it what the
+ * documentation says of Deno: examples/hello-controller.ts runs there as it is, embedded server included, and so does a manager.
+ */
+import { once } from 'node:events';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApiServer } from 'capstan/testing';
+import { root } from './bundle.ts';
+import { outputOf, resultsOf, type Tools } from './checks.ts';
+import { launch, within } from './launch.ts';
+import type { Result } from './shim/registry.ts';
+
+const LIMIT_MS = 60_000;
+
+/** Everything that a manager serves, and an election; prints what was answered. */
+const MANAGER = `
+import { defineResource } from 'capstan/cache';
+import { newControllerManagedBy } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { ApiServer } from 'capstan/testing';
+
+const ConfigMap = defineResource()({ group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true });
+const server = await ApiServer.start();
+const nowhere = { bindAddress: '127.0.0.1:0' };
+const manager = newManager({
+  transport: server.transport(),
+  leaderElection: { id: 'deno', namespace: 'default', releaseOnCancel: true },
+  healthProbe: nowhere,
+  metrics: nowhere,
+  profiling: nowhere,
+  debugPage: true,
+});
+const end = new AbortController();
+const seen = Promise.withResolvers();
+newControllerManagedBy(manager).for(ConfigMap).complete(({ name }) => seen.resolve(name));
+const running = manager.start({ signal: end.signal });
+await manager.serving();
+const url = manager.url('metrics');
+await manager.client.create(ConfigMap, { metadata: { namespace: 'default', name: 'web' } });
+const said = [await seen.promise];
+for (const path of ['/healthz', '/readyz', '/metrics', '/debug/capstan', '/debug/pprof/heap']) {
+  const answer = await fetch(url + path);
+  said.push(path + ' ' + answer.status);
+  await answer.text();
+}
+end.abort();
+await running;
+const lease = await fetch(server.url + '/apis/coordination.k8s.io/v1/namespaces/default/leases/deno');
+said.push('leader "' + (await lease.json()).spec.holderIdentity + '"');
+await server.stop();
+console.log(said.join(', '));
+`;
+
+const SAID = 'web, /healthz 200, /readyz 200, /metrics 200, /debug/capstan 200, /debug/pprof/heap 200, leader ""';
+
+export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]> {
+  return resultsOf(async (run, skip) => {
+    const deno = runtimes.get('deno');
+    if (deno === undefined) {
+      skip('examples/deno', 'no deno');
+      return;
+    }
+    const cwd = join(project.folder, 'deno-example');
+    mkdirSync(cwd, { recursive: true });
+    cpSync(join(root, 'examples/deno'), cwd, { recursive: true });
+    cpSync(join(root, 'examples/hello-controller.ts'), join(cwd, 'hello-controller.ts'));
+    const env = { NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' };
+    // In the registry's place: `npm:/capstan` means what is installed in the folder above.
+    const installed = ['--node-modules-dir=manual', '--no-lock'];
+
+    await run('examples/deno passes the type check of Deno', async () => {
+      await outputOf({ command: deno, args: ['check', ...installed, 'main.ts'], cwd, env });
+    });
+    await run('examples/deno greets what is there and what comes, with access to its server alone', async () => {
+      const server = await ApiServer.start();
+      try {
+        await create(server, 'first');
+        const address = new URL(server.url).host;
+        const args = ['run', ...installed, '--no-prompt', `--allow-net=${address}`, 'main.ts', server.url];
+        const greeted: string[] = [];
+        const both = new EventTarget();
+        const running = launch({ command: deno, args, cwd, env }, (line) => {
+          if (!line.startsWith('greeted ')) return;
+          greeted.push(line);
+          if (greeted.length === 1) void create(server, 'second');
+          else both.dispatchEvent(new Event('greeted'));
+        });
+        try {
+          const ended = running.ended.then((code) => {
+            throw new Error(`ended with ${code}: ${running.tail}`);
+          });
+          const late = (): string => `greeted ${greeted.length} of 2; written last:${running.tail}`;
+          await within(LIMIT_MS, Promise.race([once(both, 'greeted'), ended]), late);
+        } finally {
+          running.end();
+        }
+        const said = greeted.join();
+        if (said !== 'greeted default/first,greeted default/second') throw new Error(`it said ${said}`);
+      } finally {
+        await server.stop();
+      }
+    });
+    await run('examples/hello-controller.ts runs as it is, its server included', async () => {
+      const args = ['run', ...installed, '--allow-all', 'hello-controller.ts'];
+      const output = await outputOf({ command: deno, args, cwd, env });
+      if (output.split('\n').sort().join() !== 'greeted default/first,greeted default/last')
+        throw new Error(`it said ${output}`);
+    });
+    await run('a manager elects, serves and ends in order', async () => {
+      writeFileSync(join(cwd, 'manager.js'), MANAGER);
+      const output = await outputOf({
+        command: deno,
+        args: ['run', ...installed, '--allow-all', 'manager.js'],
+        cwd,
+        env,
+      });
+      if (output !== SAID) throw new Error(`expected ${SAID}, got ${output}`);
+    });
+  });
+}
+
+async function create(server: ApiServer, name: string): Promise<void> {
+  const body = JSON.stringify({ metadata: { name } });
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${server.url}/api/v1/namespaces/default/configmaps`, { method: 'POST', headers, body });
+}
