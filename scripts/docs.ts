@@ -19,6 +19,9 @@ const out = `${root}build/docs`;
 const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> };
 /** All but `.`, which repeats three of them. */
 const subpaths = Object.keys(exports).flatMap((name) => /^\.\/([a-z-]+)$/.exec(name)?.[1] ?? []);
+const guides = globSync('docs/guide-*.md', { cwd: root })
+  .sort()
+  .map((file) => `${root}${file}`);
 
 const app = await Application.bootstrapWithPlugins({
   name: 'Capstan',
@@ -27,12 +30,12 @@ const app = await Application.bootstrapWithPlugins({
   skipErrorChecking: true,
   basePath: `${root}bindings`,
   readme: `${root}README.md`,
-  projectDocuments: globSync('docs/guide-*.md', { cwd: root })
-    .sort()
-    .map((file) => `${root}${file}`),
+  projectDocuments: guides,
   out,
+  highlightLanguages: ['ts', 'go', 'sh', 'json', 'yaml'],
   includeVersion: true,
   disableSources: true,
+  excludeExternals: true,
   excludeInternal: true,
   excludePrivate: true,
   logLevel: 'Warn',
@@ -42,14 +45,18 @@ const project = await app.convert();
 if (project === undefined) throw new Error('typedoc could not read the sources: see above');
 app.validate(project);
 
+for (const [at, guide] of (project.documents ?? []).entries()) {
+  guide.name = /^# (.+)/.exec(readFileSync(guides[at] as string, 'utf8'))?.[1] ?? guide.name;
+}
 let count = 0;
 for (const subpath of project.getReflectionsByKind(ReflectionKind.Module)) {
   if (!subpath.isDeclaration()) continue;
+  subpath.name = `capstan/${subpath.name}`; // as it is imported
   for (const exported of subpath.children ?? []) {
     if (exported.isReference()) continue; // documented where it is declared
     count++;
     const isDocumented = exported.hasComment() || exported.signatures?.some((signature) => signature.hasComment());
-    if (!isDocumented) app.logger.warn(`capstan/${subpath.name} exports ${exported.name}, which has no docstring`);
+    if (!isDocumented) app.logger.warn(`${subpath.name} exports ${exported.name}, which has no docstring`);
   }
 }
 

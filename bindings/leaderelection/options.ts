@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock, systemWallNow } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
-import { type Logger, requireLogger, silentLogger } from '../logger.ts';
+import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
 import type { HealthzAdaptor } from './healthz-adaptor.ts';
 import type { LockReference, ResourceLock } from './lock.ts';
 import type { LeaderMetric } from './metrics.ts';
@@ -125,7 +125,7 @@ export function electionConfig(options: LeaderElectorOptions): ElectionConfig {
     stepDown,
     maxClockSkewRatio,
     name,
-    logger,
+    logger: guardedLogger(logger),
     clock,
     random,
     wallNow,

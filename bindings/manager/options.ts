@@ -4,7 +4,7 @@ import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
-import { type Logger, requireLogger, silentLogger } from '../logger.ts';
+import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
 import type { LeaderElectionOptions } from './election.ts';
@@ -127,6 +127,7 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
   for (const name of ['cache', 'client', 'controller', 'healthProbe', 'metrics', 'profiling'] as const)
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
+  settings.logger = guardedLogger(settings.logger);
   for (const method of ['now', 'setTimer', 'clearTimer'] as const)
     requireFunction(`options.clock.${method}`, settings.clock[method]);
   requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);

@@ -12,6 +12,7 @@ import { exportsCalled } from '../exports-called.ts';
 import { canCollect, drain } from '../workqueue/helpers.ts';
 import { type Implementation, implementations } from '../workqueue/implementations.ts';
 import { informerCases } from './cache-cases.ts';
+import { controllerCases } from './controller-cases.ts';
 import { assertRuntime } from './identity.ts';
 import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
 import { selfCheck } from './self-check.ts';
@@ -106,6 +107,7 @@ export async function runSuite(claims: Claims, send: (message: SuiteMessage) => 
     for (const [file, module] of cases) registerCases(file, module);
     registerVectors();
     informerCases(claims.cluster);
+    controllerCases(claims.cluster);
     registry.onBegin = (path) => void send({ kind: 'progress', path });
     const results = await registry.run();
     report = { kind: 'report', version, results };
