@@ -15,6 +15,8 @@ export interface Figure {
   cpu?: number;
   cpuMin?: number;
   cpuMax?: number;
+  /** How many reconciles there were; only of controllers. A queue merges events that come while one waits. */
+  reconciles?: number;
 }
 
 export interface Ratio {
@@ -96,7 +98,7 @@ const FLOORS = new Set(['null-reader']);
 export const isPeer = (figure: Figure): boolean => !FLOORS.has(figure.peer);
 
 /** The columns of the table, from left to right. */
-const COLUMNS = ['capstan', 'naive', 'client-go', 'client-node', ...FLOORS];
+const COLUMNS = ['capstan', 'naive', 'client-go', 'client-node', 'controller-runtime', ...FLOORS];
 
 /** Ours over the best of the others, for one work and one n; undefined where either side is missing. */
 export function ratioOf(row: readonly Figure[], time: (figure: Figure) => number | undefined): Ratio | undefined {

@@ -6,32 +6,15 @@
  * reads the spec as well, `informer-map` stores every object into a Map. The peers have decoded everything by then and are run once.
  */
 
-import { cost, type Figure, median } from './figures.ts';
+import { cost, type Figure } from './figures.ts';
 import { HANDLERS } from './informer-handlers.ts';
-import { type ClientGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
+import { figuresOf, figuresOfScript, type GoProgram } from './programs.ts';
+import { inTurn } from './readers.ts';
 import { verdictOf } from './rounds.ts';
 import { withServer } from './servers.ts';
 
 /** About the bytes of a frame of peers/watch-server.mjs, from which the null reader knows where the events end. */
 const FRAME_BYTES = 4740;
-const ROUNDS = 5;
-
-function merge(runs: readonly Figure[]): Figure | undefined {
-  const [first] = runs;
-  if (first === undefined) return undefined;
-  const wall = runs.map((figure) => figure.ns);
-  const cpu = runs.map((figure) => figure.cpu ?? Number.NaN);
-  return {
-    ...first,
-    ns: median(wall),
-    min: Math.min(...wall),
-    max: Math.max(...wall),
-    cpu: median(cpu),
-    cpuMin: Math.min(...cpu),
-    cpuMax: Math.max(...cpu),
-  };
-}
-
 /** What the informer is meant to cost, in the words of the report; a line for each goal whose peer was measured. */
 export function informerGoals(figures: readonly Figure[]): string[] {
   const find = (peer: string, work = 'informer'): number | undefined => {
@@ -57,7 +40,7 @@ export function informerGoals(figures: readonly Figure[]): string[] {
 }
 
 /** A peer that fails is named in `notes` and left out; ours must not fail. */
-export async function measureInformers(events: number, clientGo: ClientGo, notes: string[]): Promise<Figure[]> {
+export async function measureInformers(events: number, clientGo: GoProgram, notes: string[]): Promise<Figure[]> {
   return withServer('./peers/watch-server.mjs', [String(events)], async (url) => {
     const n = String(events);
     const readers = new Map<string, () => Promise<Figure[]>>();
@@ -69,20 +52,7 @@ export async function measureInformers(events: number, clientGo: ClientGo, notes
       figuresOfScript('./peers/client-node/null-reader.mjs', [url, n, String(FRAME_BYTES)]),
     );
     if ('program' in clientGo) readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n]));
-    const runs = new Map([...readers.keys()].map((reader) => [reader, [] as Figure[]]));
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const [reader, read] of readers) {
-        try {
-          runs.get(reader)?.push(...(await read()));
-        } catch (error) {
-          if (reader.startsWith('capstan')) throw error;
-          notes.push(`informer ${n}: ${reader} failed and is left out: ${reasonOf(error)}`);
-          readers.delete(reader);
-          runs.delete(reader);
-        }
-      }
-    }
-    const figures = [...runs.values()].map(merge).filter((figure) => figure !== undefined);
+    const figures = await inTurn('informer', readers, notes);
     notes.push(...informerGoals(figures));
     return figures;
   });

@@ -1,15 +1,16 @@
 /**
- * `npm run bench`: our queues, indexer and informer beside the naive port, client-go and client-node, on this machine in
+ * `npm run bench`: our queues, indexer, informer and controller beside the naive port, client-go, client-node and controller-runtime, on this machine in
  * this run; workloads and units are in peers/README.md. It prints a table with ratios, or with --json a line per figure.
  * What could not be measured is named below the table. Progress goes to stderr.
  */
 import { cpus } from 'node:os';
+import { measureControllers } from './controllers.ts';
 import { type Figure, isPeer, showCount, table, verdict } from './figures.ts';
 import { measureInformers } from './informers.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
-import { buildClientGo, type ClientGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
+import { buildGo, figuresOf, figuresOfScript, type GoProgram, reasonOf } from './programs.ts';
 
-type Kind = 'queue' | 'slots' | 'indexer' | 'informer';
+type Kind = 'queue' | 'slots' | 'indexer' | 'informer' | 'controller';
 
 /** The usual sizes: keys, objects, events. */
 const SIZES: Record<Kind, readonly number[]> = {
@@ -17,6 +18,7 @@ const SIZES: Record<Kind, readonly number[]> = {
   slots: [1_000, 100_000, 1_000_000],
   indexer: [100_000],
   informer: [50_000], // what bench/peers/watch-server.mjs serves unless told otherwise
+  controller: [50_000],
 };
 
 const WORKS: Record<string, Kind> = {
@@ -38,13 +40,19 @@ const WORKS: Record<string, Kind> = {
   'indexer-get': 'indexer',
   'indexer-get-random': 'indexer',
   informer: 'informer',
+  controller: 'controller',
 };
 
 /** With a million keys a round takes seconds, and its spread is smaller. */
 const roundsFor = (n: number): number => (n > 100_000 ? 5 : 7);
 
-async function measure(work: string, kind: Kind, n: number, clientGo: ClientGo, notes: string[]): Promise<Figure[]> {
+/** The peers in Go, by name, where they could be built. */
+type GoPeers = Record<'client-go' | 'controller-runtime', GoProgram>;
+
+async function measure(work: string, kind: Kind, n: number, go: GoPeers, notes: string[]): Promise<Figure[]> {
+  const clientGo = go['client-go'];
   if (kind === 'informer') return measureInformers(n, clientGo, notes);
+  if (kind === 'controller') return measureControllers(n, go['controller-runtime'], notes);
   const figures = await figuresOfScript('./time-works.ts', [work, String(n), String(roundsFor(n))]);
   if ('program' in clientGo && kind !== 'slots') {
     try {
@@ -59,16 +67,24 @@ async function measure(work: string, kind: Kind, n: number, clientGo: ClientGo, 
 async function main(options: Options): Promise<void> {
   const start = performance.now();
   const notes: string[] = [];
-  process.stderr.write('building client-go\n');
-  const clientGo = await buildClientGo();
-  if ('missing' in clientGo) notes.push(`client-go is not measured: ${clientGo.missing}`);
+  const build = async (peer: keyof GoPeers, needed: boolean): Promise<GoProgram> => {
+    if (!needed) return { missing: 'it has nothing to measure' };
+    process.stderr.write(`building ${peer}\n`);
+    const program = await buildGo(peer);
+    if ('missing' in program) notes.push(`${peer} is not measured: ${program.missing}`);
+    return program;
+  };
+  const go: GoPeers = {
+    'client-go': await build('client-go', options.work !== 'controller'),
+    'controller-runtime': await build('controller-runtime', [undefined, 'controller'].includes(options.work)),
+  };
 
   const figures: Figure[] = [];
   for (const [work, kind] of Object.entries(WORKS)) {
     if (options.work !== undefined && options.work !== work) continue;
     for (const n of options.n === undefined ? SIZES[kind] : [options.n]) {
       process.stderr.write(`${work} ${showCount(n)}\n`);
-      const measured = await measure(work, kind, n, clientGo, notes);
+      const measured = await measure(work, kind, n, go, notes);
       figures.push(...measured);
       if (options.json) for (const figure of measured.filter(isPeer)) console.log(JSON.stringify(figure));
     }
@@ -78,7 +94,7 @@ async function main(options: Options): Promise<void> {
   const machine = `${process.platform} ${process.arch}, ${cpus().length} x ${cpus()[0]?.model.trim()}`;
   if (!options.json) {
     console.log(
-      `\nns per operation, median (min-max); informer: ns of CPU per event. Ratio: ours / the better peer's. Goal: of the ratio, or in ns.`,
+      `\nns per operation, median (min-max); informer and controller: ns of CPU per event. Ratio: ours / the better peer's. Goal: of the ratio, or in ns.`,
     );
     console.log(`Node ${process.version}, ${machine}, ${seconds} s\n`);
     console.log(table(figures));

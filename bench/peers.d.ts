@@ -52,3 +52,14 @@ declare module '*/peers/pods.mjs' {
   }
   export function pod(i: number, resourceVersion?: number, node?: number): PeerPod;
 }
+
+declare module '*/peers/last-versions.mjs' {
+  export class LastVersions {
+    constructor(events: number);
+    reconciled(
+      name: string,
+      resourceVersion: string,
+      nodeName: string | undefined,
+    ): { ns: number; cpu: number; reconciles: number } | undefined;
+  }
+}

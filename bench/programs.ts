@@ -1,6 +1,6 @@
 /**
  * Runs the measuring programs, ours and the peers', each a process of its own with a time limit, and reads the figures
- * that they print. The client-go program is built once a run; where that is impossible the reason is kept, not hidden.
+ * that they print. The Go programs are built once a run; where that is impossible the reason is kept, not hidden.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -38,19 +38,19 @@ export function reasonOf(error: unknown): string {
   return text.trim().split('\n').at(-1) ?? String(error);
 }
 
-export type ClientGo = { program: string } | { missing: string };
+export type GoProgram = { program: string } | { missing: string };
 
-/** Builds peers/client-go: half a minute the first time, a second later on. */
-export async function buildClientGo(): Promise<ClientGo> {
+/** Builds a Go program of peers/: half a minute the first time, a second later on. */
+export async function buildGo(peer: 'client-go' | 'controller-runtime'): Promise<GoProgram> {
   try {
     await run('go', ['version']);
   } catch {
     return { missing: 'Go is not installed' };
   }
-  const program = at('../build/bench/client-go');
+  const program = at(`../build/bench/${peer}`);
   mkdirSync(at('../build/bench'), { recursive: true });
   try {
-    await run('go', ['build', '-o', program, '.'], { cwd: at('./peers/client-go'), timeout: TIME_LIMIT_MS });
+    await run('go', ['build', '-o', program, '.'], { cwd: at(`./peers/${peer}`), timeout: TIME_LIMIT_MS });
     return { program };
   } catch (error) {
     return { missing: `its program does not build: ${reasonOf(error)}` };

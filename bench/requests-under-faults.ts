@@ -6,7 +6,7 @@
 import { FAULT_SCRIPTS, type FaultScript, FaultyServer } from './fault-scripts.ts';
 import { layout } from './figures.ts';
 import { flagsOrExit } from './flags.ts';
-import { buildClientGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
+import { buildGo, figuresOf, figuresOfScript, reasonOf } from './programs.ts';
 import { verdictOf } from './rounds.ts';
 
 const GOAL = 1.1;
@@ -14,7 +14,7 @@ const GOAL = 1.1;
 const AT_ONCE = 4;
 
 const { json } = flagsOrExit('npm run bench:requests --', { json: ['no', 'yes'] });
-const clientGo = await buildClientGo();
+const clientGo = await buildGo('client-go');
 
 interface Counts {
   lists: number;

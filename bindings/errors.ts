@@ -5,46 +5,88 @@
 
 /** The codes are stable: programs may switch on them. New ones may be added. */
 export type ErrorCode =
-  | 'INVALID_ARGUMENT' // a value of the wrong type or out of range
-  | 'DISPOSED' // used after dispose()
-  | 'POISONED' // the WebAssembly core trapped earlier; this instance must not be used further
-  | 'OUT_OF_MEMORY' // the core's memory cannot grow; nothing was changed
-  | 'STALE_SLOT' // a slot of a queue whose key has been unpinned or is done
-  | 'TOO_MANY_SLOTS' // slots tell the keys of a queue apart up to four million of them
-  | 'CACHE_FULL' // an object has no room in a cache with `maxBytes`; everything is asked for again until it has
-  | 'QUEUE_FULL' // a queue with `maxDepth` has no room; nothing was changed
-  | 'WASM_UNAVAILABLE' // the host forbids or lacks WebAssembly
-  | 'ALREADY_STARTED' // run() or start() a second time
-  | 'STOPPED' // used after it has been stopped
-  | 'UNKNOWN_INDEX' // an index name that was never registered
-  | 'INDEX_EXISTS' // an index name that is registered already
-  | 'INVALID_KEY' // not a namespace/name key
-  | 'FIFO_CLOSED' // a pop from a queue of deltas that is closed and empty
-  | 'TRANSACTION' // some changes of a transaction failed: see TransactionError
-  | 'TRANSPORT' // no HTTP answer: see TransportError.kind
-  | 'STATUS' // an HTTP answer that reports a failure: see StatusError
-  | 'DECODE' // bytes that are not what the protocol promises
-  | 'TRANSFORM' // a user's transform failed; the object was kept as it came
-  | 'MUTATED' // a reader of a cache changed one of its objects: see the option `mutationDetector`
-  | 'CACHE_SYNC_TIMEOUT' // caches did not sync in time
-  | 'SOURCE_FAILED' // a source of a controller could not start or sync: see the cause
-  | 'NOT_CACHED' // a read from a cache that has no informer for the resource, and may not make one
-  | 'TIMEOUT' // a bounded call took too long
-  | 'LEASE_EXPIRED' // this process believes to lead, but has not renewed its lease for too long
-  | 'LISTEN' // a server cannot listen on its address
-  | 'LEASE_LOST' // this process led, and does so no more
-  | 'ABORTED' // the caller's signal fired
-  | 'ALREADY_OWNED' // an object has a controller already: see AlreadyOwnedError
-  | 'INVALID_OWNER' // an owner that an object may not have, by their namespaces
-  | 'NOT_OWNED' // an owner reference that is to be removed is not there
-  | 'FINALIZER_EXISTS' // a finalizer is registered under this key already
-  | 'FINALIZE' // some finalizers failed: see FinalizeError
-  | 'EVENT' // an Event could not be recorded; nothing else is harmed
-  | 'SCHEMA' // a schema says what a CustomResourceDefinition cannot: see SchemaError
-  | 'INVALID_OBJECT' // an object does not match its schema: see InvalidObjectError
-  | 'CRD' // the server does not serve a CustomResourceDefinition: see CRDError
-  | 'TERMINAL'; // a reconcile error that must not be retried
+  /** A value of the wrong type or out of range. */
+  | 'INVALID_ARGUMENT'
+  /** Used after `dispose()`. */
+  | 'DISPOSED'
+  /** The WebAssembly core trapped earlier; this instance must not be used further. */
+  | 'POISONED'
+  /** The core's memory cannot grow; nothing was changed. */
+  | 'OUT_OF_MEMORY'
+  /** A slot of a queue whose key has been unpinned or is done. */
+  | 'STALE_SLOT'
+  /** Slots tell the keys of a queue apart up to four million of them. */
+  | 'TOO_MANY_SLOTS'
+  /** An object has no room in a cache with `maxBytes`; everything is asked for again until it has. */
+  | 'CACHE_FULL'
+  /** A queue with `maxDepth` has no room; nothing was changed. */
+  | 'QUEUE_FULL'
+  /** The host forbids or lacks WebAssembly. */
+  | 'WASM_UNAVAILABLE'
+  /** `run()` or `start()` a second time. */
+  | 'ALREADY_STARTED'
+  /** Used after it has been stopped. */
+  | 'STOPPED'
+  /** An index name that was never registered. */
+  | 'UNKNOWN_INDEX'
+  /** An index name that is registered already. */
+  | 'INDEX_EXISTS'
+  /** Not a namespace/name key. */
+  | 'INVALID_KEY'
+  /** A pop from a queue of deltas that is closed and empty. */
+  | 'FIFO_CLOSED'
+  /** Some changes of a transaction failed: see TransactionError. */
+  | 'TRANSACTION'
+  /** No HTTP answer: see TransportError.kind. */
+  | 'TRANSPORT'
+  /** An HTTP answer that reports a failure: see StatusError. */
+  | 'STATUS'
+  /** Bytes that are not what the protocol promises. */
+  | 'DECODE'
+  /** A user's transform failed; the object was kept as it came. */
+  | 'TRANSFORM'
+  /** A reader of a cache changed one of its objects: see the option `mutationDetector`. */
+  | 'MUTATED'
+  /** Caches did not sync in time. */
+  | 'CACHE_SYNC_TIMEOUT'
+  /** A source of a controller could not start or sync: see the cause. */
+  | 'SOURCE_FAILED'
+  /** A read from a cache that has no informer for the resource, and may not make one. */
+  | 'NOT_CACHED'
+  /** A bounded call took too long. */
+  | 'TIMEOUT'
+  /** This process believes to lead, but has not renewed its lease for too long. */
+  | 'LEASE_EXPIRED'
+  /** A server cannot listen on its address. */
+  | 'LISTEN'
+  /** This process led, and does so no more. */
+  | 'LEASE_LOST'
+  /** The caller's signal fired. */
+  | 'ABORTED'
+  /** An object has a controller already: see AlreadyOwnedError. */
+  | 'ALREADY_OWNED'
+  /** An owner that an object may not have, by their namespaces. */
+  | 'INVALID_OWNER'
+  /** An owner reference that is to be removed is not there. */
+  | 'NOT_OWNED'
+  /** A finalizer is registered under this key already. */
+  | 'FINALIZER_EXISTS'
+  /** Some finalizers failed: see FinalizeError. */
+  | 'FINALIZE'
+  /** An Event could not be recorded; nothing else is harmed. */
+  | 'EVENT'
+  /** A schema says what a CustomResourceDefinition cannot: see SchemaError. */
+  | 'SCHEMA'
+  /** An object does not match its schema: see InvalidObjectError. */
+  | 'INVALID_OBJECT'
+  /** The server does not serve a CustomResourceDefinition: see CRDError. */
+  | 'CRD'
+  /** A reconcile error that must not be retried. */
+  | 'TERMINAL';
 
+/**
+ * Every error of the package, itself or by a class of its own. The message says what was expected, what came and what to do; `cause` is what led to it.
+ */
 export class CapstanError extends Error {
   readonly code: ErrorCode;
 

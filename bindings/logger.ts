@@ -3,6 +3,7 @@
  * Nothing logs unless it was given a logger: a library is silent, and its errors go to `setErrorHandler`.
  */
 import { requireFunction, requireObject } from './errors.ts';
+import { handleError } from './handle-error.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -34,6 +35,33 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
     warn: (message, more) => logger.warn(message, all(more)),
     error: (message, more) => logger.error(message, all(more)),
   };
+}
+
+const guarded = new WeakSet<Logger>();
+
+/**
+ * A logger by which nothing ends that only wanted to say something: what it throws (a log file on a full disk, a stream that was closed while the
+ * process ends) is reported to the hook of `setErrorHandler`, and with it an error that it was told of, so that this is not lost.
+ */
+export function guardedLogger(logger: Logger): Logger {
+  if (logger === silentLogger || guarded.has(logger)) return logger;
+  const say = (level: keyof Logger, message: string, fields: LogFields | undefined): void => {
+    try {
+      if (fields === undefined) logger[level](message);
+      else logger[level](message, fields);
+    } catch (second) {
+      if (fields !== undefined && 'error' in fields) handleError(fields.error, message);
+      handleError(second, 'logger');
+    }
+  };
+  const safe: Logger = {
+    debug: (message, fields) => say('debug', message, fields),
+    info: (message, fields) => say('info', message, fields),
+    warn: (message, fields) => say('warn', message, fields),
+    error: (message, fields) => say('error', message, fields),
+  };
+  guarded.add(safe);
+  return safe;
 }
 
 /** The part of pino (or of a logger like it) that is used: the fields first, then the message. */

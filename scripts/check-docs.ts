@@ -2,9 +2,9 @@
  * Documentation that compiles: every ```ts block of the Markdown pages and every @example in the docstrings of bindings/
  * is type checked with the project's own settings, each as a module of its own.
  *
- * A block on a page is a whole program and writes its imports. An example in a docstring may leave out imports, and may
- * speak of the things in GIVEN without declaring them, as a reader would expect; any other name that it does not define
- * is an error.
+ * A block on a page is a whole program and writes its imports; one in a guide (docs/) may be a fragment. A fragment and an example in
+ * a docstring may leave out imports, and may speak of the things in GIVEN without declaring them, as a reader would expect; any other
+ * name that they do not define is an error.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,14 +21,16 @@ import {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}/build/check-docs`;
 const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const GUIDES = ['docs/*.md'];
 /** Where a name is exported twice, the first subpath gives it. */
 const SUBPATHS = ['workqueue', 'cache', 'controller', 'client', 'leaderelection', 'manager', 'client-node', 'testing'];
 
 const GIVEN = `
 import type * as k8s from '@kubernetes/client-node';
 import type { Resource, SharedIndexInformer, SharedInformerFactory, Transport } from 'capstan/cache';
-import type { Controller, Manager } from 'capstan/controller';
-import type { Client, ObjectKey } from 'capstan/client';
+import type { Controller } from 'capstan/controller';
+import type { Client, Condition, ObjectKey } from 'capstan/client';
+import type { ControllerManager } from 'capstan/manager';
 import type { RateLimitingQueue } from 'capstan/workqueue';
 declare global {
   type V1ConfigMap = k8s.V1ConfigMap;
@@ -44,13 +46,17 @@ declare global {
   const pod: V1Pod;
   const pods: SharedIndexInformer<V1Pod, 'byNode'>;
   const ConfigMap: Resource<V1ConfigMap>;
-  const Website: Resource<{ metadata: k8s.V1ObjectMeta; spec: { replicas: number }; status?: { ready: boolean } }>;
+  const Website: Resource<{
+    metadata: k8s.V1ObjectMeta;
+    spec: { image: string; replicas: number };
+    status?: { ready?: boolean; conditions?: Condition[] };
+  }>;
   const Deployment: Resource<V1Deployment>;
   const deployments: SharedIndexInformer<V1Deployment>;
   const informer: SharedIndexInformer<V1Pod>;
   const cache: SharedInformerFactory;
   const controller: Controller;
-  const manager: Manager;
+  const manager: ControllerManager;
   const queue: RateLimitingQueue<string>;
   const keys: readonly string[];
   const nodes: readonly V1Node[];
@@ -69,6 +75,7 @@ declare global {
 function collect(): Block[] {
   const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
   const pages = globSync(PAGES, { cwd: root }).sort();
+  const guides = globSync(GUIDES, { cwd: root }).sort();
   const sources = globSync('bindings/**/*.ts', { cwd: root, exclude: ['bindings/generated/**'] }).sort();
   const known = publicNames(
     SUBPATHS.filter((subpath) => existsSync(`${root}/bindings/${subpath}/index.ts`)),
@@ -76,6 +83,9 @@ function collect(): Block[] {
   );
   return [
     ...pages.flatMap((file) => markdownBlocks(file, read(file))),
+    ...guides.flatMap((file) =>
+      markdownBlocks(file, read(file)).map((block) => ({ ...block, code: withImports(block.code, known) })),
+    ),
     ...sources.flatMap((file) => {
       // Internal parts have examples too: they may use what their own file exports.
       const names = new Map(known);

@@ -287,6 +287,7 @@ const calls: Record<string, (world: World) => unknown> = {
   'addAfter with a mode': (w) => w.queue.addAfter('later', 7, { mode: 'latest' }),
   'addAfter that replaces by 0': (w) => w.queue.addAfter('later', 0, { mode: 'replace' }),
   cancel: (w) => w.queue.cancel('later'),
+  waiting: (w) => void w.queue.waiting(),
   'cancel of a request': (w) => w.requests.cancel({ namespace: 'e', name: 'f' }),
   'new queue with rules': () => new WorkQueue({ addEndsWait: true }),
   'add of a known key to a full queue': (w) => w.full.add('one'),

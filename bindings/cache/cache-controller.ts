@@ -128,6 +128,7 @@ export class CacheController<T extends object, I extends string = never> {
   }
 }
 
+/** Of {@link newInformer} and its like. */
 export interface NewInformerOptions<T extends object, I extends string, X extends string>
   extends Omit<ReflectorSettings<T>, 'decoder'> {
   listerWatcher: ListWatch<T, I>;

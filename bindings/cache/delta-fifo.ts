@@ -23,6 +23,7 @@ import {
   Waiters,
 } from './queue.ts';
 
+/** Of a {@link DeltaFIFO}. */
 export interface DeltaFIFOOptions<T> {
   /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
   keyFunction?: (object: T) => string;

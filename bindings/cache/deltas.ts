@@ -13,6 +13,7 @@ export type Delta<T> =
   | { readonly type: 'SyncAll' }
   | { readonly type: 'Bookmark'; readonly resourceVersion: string };
 
+/** What a delta says of its object. */
 export type DeltaType = Delta<unknown>['type'];
 
 /** One or more deltas, the oldest first. From a `DeltaFIFO` all of one object. */

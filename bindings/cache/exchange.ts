@@ -3,6 +3,7 @@
  * time is over, and `close` gives the connection back. A transport that ignores its signal cannot hold a reflector.
  */
 import type { Clock } from '../clock.ts';
+import { CapstanError } from '../errors.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 import { abortable } from './wait.ts';
 
@@ -42,8 +43,13 @@ export class Exchange {
       this.#totalTimer = clock.setTimer(() => this.#expire(`not over after ${totalMs} ms`), totalMs);
   }
 
-  /** Sends the request; resolves with status and headers. Rejects with what the transport says, or with a TransportError. */
+  /**
+   * Sends the request, unless the signal has fired; resolves with status and headers. Rejects with what the transport says, or with a
+   * TransportError, or with CapstanError ABORTED.
+   */
   static async open(transport: Transport, request: TransportRequest, options: ExchangeOptions): Promise<Exchange> {
+    if (options.signal.aborted)
+      throw new CapstanError('ABORTED', 'the call was aborted', { cause: options.signal.reason });
     const exchange = new Exchange(options);
     try {
       const sent = (async () => transport.request({ ...request, transient: true, signal: exchange.#abort.signal }))();

@@ -16,6 +16,7 @@ export interface TimestampedEntry<T> {
   readonly timestamp: number;
 }
 
+/** When an entry of an {@link ExpirationCache} counts no more. */
 export interface ExpirationPolicy<T> {
   isExpired(entry: TimestampedEntry<T>): boolean;
 }

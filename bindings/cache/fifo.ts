@@ -28,6 +28,7 @@ import {
   Waiters,
 } from './queue.ts';
 
+/** Of a {@link RealFIFO}. */
 export interface RealFIFOOptions<T> {
   /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
   keyFunction?: (object: T) => string;

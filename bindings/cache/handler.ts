@@ -28,6 +28,7 @@ export interface HighWater {
   onHighWater(depth: number): void;
 }
 
+/** How one handler of an informer is told. */
 export interface HandlerOptions {
   /** How often this handler is told of everything again, in milliseconds. Default: the informer's. The shortest is 1 s. */
   resyncPeriod?: number;

@@ -9,6 +9,7 @@ import { ThreadSafeStore } from './thread-safe-store.ts';
 /** The key of an object, or of a tombstone. */
 export type KeyFunc<T> = (object: T | DeletedFinalStateUnknown<T>) => string;
 
+/** Of a {@link Store}. */
 export interface StoreOptions<T> {
   /** Changes each object before it is stored. Its key is the one it had before. */
   transformer?: TransformFunc<T>;

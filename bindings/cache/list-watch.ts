@@ -13,6 +13,7 @@ import { sendWithRepeats } from './rest.ts';
 import { statusErrorFromAnswer } from './status-error.ts';
 import type { Transport } from './transport.ts';
 
+/** Which objects of a resource are asked for. */
 export interface ListWatchOptions {
   /** One namespace; none or "" is all of them. */
   namespace?: string;

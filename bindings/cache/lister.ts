@@ -7,6 +7,7 @@ import { namespaceIndex } from './indices.ts';
 import type { KubeObject } from './keys.ts';
 import type { Indexer } from './store.ts';
 
+/** Which objects a lister gives. */
 export interface ListerOptions {
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. None selects everything. */
   labelSelector?: string | LabelSelector;

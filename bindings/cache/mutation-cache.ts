@@ -15,6 +15,7 @@ import { compareResourceVersion } from './resource-version.ts';
 import type { Indexer } from './store.ts';
 import type { Store } from './store-types.ts';
 
+/** Of a {@link MutationCache}. */
 export interface MutationCacheOptions<T extends object, I extends string> {
   /** For `byIndex`; most often the store itself. */
   indexer?: Pick<Indexer<T, I>, 'indexKeys' | 'getByKey' | 'getIndexers'>;

@@ -21,6 +21,7 @@ export interface ReflectorStore<T> {
  */
 export const WATCH_LIST_BY_DEFAULT = false;
 
+/** How a reflector lists, watches and waits. client-go: ReflectorOptions, and the fields of a Reflector. */
 export interface ReflectorOptions<T = object> {
   clock?: Clock;
   /** In [0, 1): jitter of the back-off and of timeoutSeconds. */

@@ -8,6 +8,7 @@ export type IndexFunc<T> = (object: T) => readonly string[];
 /** A function, or a path such as `spec.nodeName`: json-path.ts says what a path gives. */
 export type IndexSpec<T> = IndexFunc<T> | string;
 
+/** A kind of object: where the server has it, and the indices of its caches. {@link defineResource} makes one. */
 export interface Resource<T, I extends string = never> {
   /** Empty for the core group. */
   group: string;

@@ -11,7 +11,7 @@ import { type Transport, TransportError, type TransportRequest } from './transpo
 import { sleep } from './wait.ts';
 
 /** client-go: rest/request.go NewRequest, maxRetries. */
-export const MAX_REPEATS = 10;
+const MAX_REPEATS = 10;
 /** client-go: rest/with_retry.go retryAfterResponse. */
 const RESET_DELAY_MS = 1000;
 
@@ -35,8 +35,8 @@ export async function sendWithRepeats(
       const exchange = await Exchange.open(transport, request, options);
       const delay = retryAfter(exchange);
       if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
-      const what = `${request.method} ${request.path}`;
-      onRepeat?.(statusErrorFromAnswer(exchange.status, await exchange.explanation(), what), delay);
+      const text = await exchange.explanation(); // in any case: it ends the exchange
+      onRepeat?.(statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`), delay);
       await sleep(clock, delay, signal);
     } catch (error) {
       if (request.method !== 'GET' || !isReset(error) || repeats >= MAX_REPEATS) throw error;
@@ -51,7 +51,7 @@ export function isReset(error: unknown): error is TransportError {
 }
 
 /** Milliseconds, or `undefined` where the answer is final. A date in Retry-After is not read, as in client-go. */
-export function retryAfter(exchange: Exchange): number | undefined {
+function retryAfter(exchange: Exchange): number | undefined {
   if (exchange.status !== 429 && exchange.status < 500) return undefined;
   const header = exchange.header('retry-after')?.trim();
   if (header === undefined || !/^[+-]?\d+$/.test(header)) return undefined;

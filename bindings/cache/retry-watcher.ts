@@ -14,6 +14,7 @@ import { sleep } from './wait.ts';
 import { reportForeign, type WatchEvent } from './watch.ts';
 import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts';
 
+/** Of a {@link RetryWatcher}. */
 export interface RetryWatcherOptions {
   clock?: Clock;
   /** Ends the iteration without an error, as `stop` does. */

@@ -30,6 +30,7 @@ export type FailureClass = 'auth' | 'expired' | 'throttled' | 'network' | 'decod
  */
 export type NextStep = 'relist' | 'relist from newest' | 'rewatch' | 'list' | 'full list' | 'repeat' | 'park';
 
+/** What a watch error handler is told: what failed, and what happens next. */
 export interface WatchFailure {
   class: FailureClass;
   next: NextStep;
@@ -43,6 +44,7 @@ export type WatchErrorHandler = (error: unknown, failure: WatchFailure) => void;
 /** `listing`, `streaming` (the initial objects, through a watch), `watching`, `waiting` (before trying again), `parked`. */
 export type ReflectorState = 'stopped' | 'listing' | 'streaming' | 'watching' | 'waiting' | 'parked';
 
+/** How a reflector is doing, for people, metrics and health checks. */
 export interface ReflectorStatus {
   state: ReflectorState;
   /** The version of the last list, event or bookmark that was taken over; "" before the first. */

@@ -69,6 +69,7 @@ export class TransportError extends CapstanError {
   }
 }
 
+/** Of {@link fetchTransport}. */
 export interface FetchTransportOptions {
   /** Sent with every request, such as `authorization`. A header of the request itself wins. */
   headers?: Record<string, string>;

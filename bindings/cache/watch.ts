@@ -19,6 +19,7 @@ export interface WatchEvent<T> {
   resourceVersion: string;
 }
 
+/** Which objects a watch follows, and from where on. */
 export interface WatchOptions extends ListWatchOptions {
   /**
    * The version after which to begin, such as that of a {@link list}: then nothing is missed in between. "", the default, or "0": first
@@ -98,6 +99,7 @@ export function reportForeign(
   handleError(new CapstanError('DECODE', `a watch of ${what} sent a ${frame.apiVersion} ${frame.kind}`), who);
 }
 
+/** Which objects a list gives, and how it asks for them. */
 export interface ListOptions extends ListWatchOptions {
   /** The list is at least as new as this version. "", the default: the newest. "0": any, which the server has at hand. */
   resourceVersion?: string;

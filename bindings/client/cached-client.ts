@@ -51,9 +51,11 @@ export class CachedClient implements Client {
   async get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options: ReadOptions = {}): Promise<T> {
     // What reconciles do most: the cache is there, nothing is waited for, the object is there.
     if (options.live !== true && options.resourceVersion === undefined) {
-      const indexer = this.#opened.get(resource)?.ready() as Indexer<T, string> | undefined;
       const { namespace, name } = key ?? {};
-      const object = indexer?.getByKey(resource.namespaced && namespace ? `${namespace}/${name}` : name);
+      // A key without a namespace is refused further down, where its resource has any.
+      const storeKey = !resource?.namespaced ? name : namespace ? `${namespace}/${name}` : '';
+      const indexer = this.#opened.get(resource)?.ready(storeKey) as Indexer<T, string> | undefined;
+      const object = indexer?.getByKey(storeKey);
       if (object !== undefined) return object;
     }
     return this.#get(resource, key, options);

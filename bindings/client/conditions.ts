@@ -38,6 +38,7 @@ export type NewCondition<C extends ConditionLike = Condition> = Omit<C, 'lastTra
 /** An empty list says nothing of its type. */
 type Known<C extends ConditionLike> = [C] extends [never] ? Condition : C;
 
+/** Of {@link setStatusCondition}. */
 export interface SetConditionOptions {
   /** The time of day. Default: the host's. */
   readonly wallNow?: () => number;

@@ -12,6 +12,7 @@ import type { Client, ObjectKey, ReadOptions, WriteOptions } from './types.ts';
 /** What was done. `updatedStatus`: object and status; `updatedStatusOnly`: the status alone. controller-runtime: OperationResult. */
 export type OperationResult = 'unchanged' | 'created' | 'updated' | 'updatedStatus' | 'updatedStatusOnly';
 
+/** What was done, and the object after it. */
 export interface Operation<T> {
   readonly result: OperationResult;
   /** As the server has it now; where nothing was written, as it was read, and then read-only. */
@@ -21,6 +22,7 @@ export interface Operation<T> {
 /** Changes the draft of an object in place, or gives another. Of an object that is not there it gets one with apiVersion, kind and its names. */
 export type Mutate<T> = (draft: T) => Promise<T> | Promise<void> | T | void;
 
+/** How to read before the write, and how to write. */
 export interface CreateOrUpdateOptions extends WriteOptions, Pick<ReadOptions, 'live' | 'readYourWrites'> {}
 
 /**

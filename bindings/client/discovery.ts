@@ -13,6 +13,7 @@ import { CapstanError, invalid, requireFunction, requireObject } from '../errors
 import { RestClient } from './rest-client.ts';
 import type { AnyResource, CallOptions } from './types.ts';
 
+/** Which kind, as an object names it by apiVersion and kind. */
 export interface GroupVersionKind {
   /** Empty for the core group. */
   readonly group: string;

@@ -6,6 +6,7 @@ import type { ListOptions, ObjectList, Reader } from './types.ts';
 /** client-go: tools/pager/pager.go defaultPageSize. */
 const PAGE_SIZE = 500;
 
+/** Which objects, and how many in one answer. */
 export interface ListAllOptions extends Omit<ListOptions, 'live' | 'limit' | 'continue' | 'index'> {
   /** Objects a page. Default 500. */
   readonly pageSize?: number;

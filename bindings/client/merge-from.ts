@@ -7,6 +7,7 @@ import { CapstanError, invalid, requireObject } from '../errors.ts';
 import { toJson } from './paths.ts';
 import type { Patch } from './types.ts';
 
+/** Of {@link mergeFrom}. */
 export interface MergeFromOptions {
   /** The patch carries the version of the first state: it is a conflict where the object has changed since. Default false. */
   readonly optimisticLock?: boolean;

@@ -27,6 +27,7 @@ export class AlreadyOwnedError extends CapstanError {
   }
 }
 
+/** What a reference says beside who the owner is. */
 export interface OwnerReferenceOptions {
   /**
    * Whether a foreground deletion of the owner waits for this object. Default: true for a controller, and for another owner not set, which

@@ -12,6 +12,7 @@ import { BucketRateLimiter } from '../workqueue/index.ts';
 const QPS = 5;
 const BURST = 10;
 
+/** A token bucket; the defaults are client-go's. */
 export interface RateLimitOptions {
   /** Requests a second in the long run. Default 5. */
   readonly qps?: number;

@@ -69,9 +69,13 @@ export class OwnWrites {
     this.#most = most;
   }
 
-  /** Nothing is waited for: what a read from the cache asks first. */
   isEmpty(): boolean {
     return this.#byKey.size === 0 && this.#floor === undefined;
+  }
+
+  /** Whether a read of an object may have to wait: what it asks first. */
+  touches(key: string): boolean {
+    return this.#floor !== undefined || (this.#byKey.size > 0 && this.#byKey.has(key));
   }
 
   size(): number {

@@ -42,10 +42,11 @@ export class ResourceCache {
     this.#describe = group === '' ? plural : `${plural}.${group}`;
   }
 
-  /** The indexer where nothing has to be waited for, not even what was written; else undefined. */
-  ready(): Indexer<never, string> | undefined {
+  /** The indexer where nothing has to be waited for to read an object, not even what was written; else undefined. */
+  ready(key: string): Indexer<never, string> | undefined {
     const informer = this.#informer;
-    return informer?.hasSynced() && !informer.isStopped() && this.writes.isEmpty() ? informer.getIndexer() : undefined;
+    if (informer === undefined || !informer.hasSynced() || informer.isStopped() || this.writes.touches(key)) return;
+    return informer.getIndexer();
   }
 
   /** Whether the cache has the objects of a namespace; "" is all that it has. */

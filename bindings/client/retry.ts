@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import { isConflict } from './status-errors.ts';
 
+/** How often to try, and how long to wait in between. apimachinery: wait.Backoff. */
 export interface RetryBackoff {
   /** How often it is tried, at least once. */
   readonly steps: number;
@@ -20,6 +21,7 @@ export interface RetryBackoff {
   readonly cap?: number;
 }
 
+/** What ends the tries, and what they go by. */
 export interface RetryOptions {
   readonly signal?: AbortSignal;
   readonly clock?: Clock;

@@ -1,6 +1,6 @@
 /**
  * Which failure of the server it was. The reason decides, and the HTTP code only where the reason is none of the known, as in
- * apimachinery: pkg/api/errors. None of these functions throws, whatever it is given.
+ * apimachinery: pkg/api/errors. None of the `is` functions throws, whatever it is given.
  */
 import { hasReason, isNotFound, isTooManyRequests, StatusError } from '../cache/status-error.ts';
 
@@ -21,6 +21,7 @@ export function isInvalid(error: unknown): error is StatusError {
   return hasReason(error, 'Invalid', 422);
 }
 
+/** The server does not understand the request. */
 export function isBadRequest(error: unknown): error is StatusError {
   return hasReason(error, 'BadRequest', 400);
 }
@@ -35,10 +36,12 @@ export function isForbidden(error: unknown): error is StatusError {
   return hasReason(error, 'Forbidden', 403);
 }
 
+/** The resource has no such verb. */
 export function isMethodNotSupported(error: unknown): error is StatusError {
   return hasReason(error, 'MethodNotAllowed', 405);
 }
 
+/** The server has no answer in a form that was asked for. */
 export function isNotAcceptable(error: unknown): error is StatusError {
   return hasReason(error, 'NotAcceptable', 406);
 }
@@ -48,14 +51,17 @@ export function isGone(error: unknown): error is StatusError {
   return hasReason(error, 'Gone', 410);
 }
 
+/** The object is bigger than the server takes. */
 export function isRequestEntityTooLarge(error: unknown): error is StatusError {
   return error instanceof StatusError && (error.reason === 'RequestEntityTooLarge' || error.status === 413);
 }
 
+/** The server does not take such a body, as a strategic patch of a custom resource. */
 export function isUnsupportedMediaType(error: unknown): error is StatusError {
   return hasReason(error, 'UnsupportedMediaType', 415);
 }
 
+/** The server, or what stands before it, cannot serve now. */
 export function isServiceUnavailable(error: unknown): error is StatusError {
   return hasReason(error, 'ServiceUnavailable', 503);
 }
@@ -85,18 +91,19 @@ export function suggestsClientDelay(error: unknown): number | undefined {
 }
 
 /**
- * undefined for an error that says that the object is not there; any other as it is.
+ * For `catch`: an object that is not there gives undefined; any other error is thrown again. (client-go's returns it instead, which as the
+ * handler of a promise would swallow it.)
  *
+ * @throws the error itself, unless it is `isNotFound`
  * @example
- * await client.delete(Pod, key).catch((error: unknown) => {
- *   if (ignoreNotFound(error) !== undefined) throw error;
- * });
+ * const before = await client.get(Pod, key).catch(ignoreNotFound); // V1Pod or undefined
+ * await client.delete(Pod, key).catch(ignoreNotFound);
  */
-export function ignoreNotFound(error: unknown): unknown {
-  return isNotFound(error) ? undefined : error;
+export function ignoreNotFound(error: unknown): undefined {
+  if (error !== undefined && !isNotFound(error)) throw error;
 }
 
 /** As {@link ignoreNotFound}, for an object that is there already. */
-export function ignoreAlreadyExists(error: unknown): unknown {
-  return isAlreadyExists(error) ? undefined : error;
+export function ignoreAlreadyExists(error: unknown): undefined {
+  if (error !== undefined && !isAlreadyExists(error)) throw error;
 }

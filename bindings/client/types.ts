@@ -15,10 +15,12 @@ export interface ObjectKey {
   readonly name: string;
 }
 
+/** Of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Where a read looks. */
 export interface ReadOptions extends CallOptions {
   /** Asks the server, past the cache. Where there is no cache for the resource, that is done anyway. */
   readonly live?: boolean;
@@ -31,6 +33,7 @@ export interface ReadOptions extends CallOptions {
   readonly resourceVersion?: string;
 }
 
+/** Which objects. All conditions have to hold. */
 export interface ListOptions extends ReadOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -43,6 +46,7 @@ export interface ListOptions extends ReadOptions {
   readonly continue?: string;
 }
 
+/** Objects and what the server said of the list; those from a cache are read-only. */
 export interface ObjectList<T> {
   readonly items: T[];
   readonly metadata: {
@@ -52,6 +56,7 @@ export interface ObjectList<T> {
   };
 }
 
+/** How to write. */
 export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
   /** Default: the client's. */
@@ -60,11 +65,13 @@ export interface WriteOptions extends CallOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
 }
 
+/** Of a server-side apply. */
 export interface ApplyOptions extends WriteOptions {
   /** Takes fields over from other owners. */
   readonly force?: boolean;
 }
 
+/** How to delete. The server's defaults count where an option is left out. */
 export interface DeleteOptions extends CallOptions {
   readonly dryRun?: boolean;
   readonly gracePeriodSeconds?: number;
@@ -72,6 +79,7 @@ export interface DeleteOptions extends CallOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
+/** Which objects to delete, and how; without a selector all of the namespace. */
 export interface DeleteAllOfOptions extends DeleteOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -93,11 +101,15 @@ export type Patch =
   | { readonly type: 'strategic'; readonly body: object }
   | { readonly type: 'raw'; readonly contentType: string; readonly data: string };
 
+/** Reads, from a cache where the client has one, else from the server. */
 export interface Reader {
   get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: ReadOptions): Promise<T>;
   list<T extends object>(resource: Resource<T, string>, options?: ListOptions): Promise<ObjectList<T>>;
 }
 
+/**
+ * Writes, to the server. What comes back is the object as the server has it then. None of the objects that are given is changed.
+ */
 export interface Writer {
   create<T extends object>(resource: Resource<T, string>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
   /** Replaces the object; a conflict unless its `metadata.resourceVersion` is the newest, where it has one. */
@@ -123,6 +135,7 @@ export interface SubResourceWriteOptions<B extends object> extends WriteOptions 
   readonly body?: B;
 }
 
+/** As {@link SubResourceWriteOptions}, for a server-side apply. */
 export interface SubResourceApplyOptions<B extends object> extends ApplyOptions {
   readonly body?: B;
 }
@@ -158,6 +171,7 @@ export interface SubResourceClient {
   ): Promise<B>;
 }
 
+/** Reads and writes objects of any resource. controller-runtime: client.Client. */
 export interface Client extends Reader, Writer {
   /** The status subresource. */
   status(): SubResourceClient;

@@ -36,7 +36,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /** The resource whose objects are reconciled; at most once. */
-  for<F extends object>(resource: Resource<F, string>, options: WatchesOptions<F> = {}): ControllerBuilder<F> {
+  for<F extends object>(resource: Resource<F, string>, options: WatchesOptions<NoInfer<F>> = {}): ControllerBuilder<F> {
     const builder = this as unknown as ControllerBuilder<F>;
     if (builder.#for !== undefined) builder.#forTwice = true;
     else builder.#for = { ...options, resource };
@@ -44,7 +44,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /** A resource whose objects belong to one of `for`: their events are requests for their owner, the controller one unless `matchEveryOwner`. */
-  owns<O extends object>(resource: Resource<O, string>, options: OwnsOptions<O> = {}): this {
+  owns<O extends object>(resource: Resource<O, string>, options: OwnsOptions<NoInfer<O>> = {}): this {
     this.#owns.push({ ...options, resource });
     return this;
   }

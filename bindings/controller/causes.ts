@@ -1,8 +1,9 @@
 /**
  * Why each queued request is to be reconciled. A queue merges what is added twice; what led to it is kept here until the run begins.
  *
- * Cheap by construction: the first cause of a request is stored as it is, nothing else is allocated, and no key is joined (see
- * RequestMap). Bounded: of more than MOST_CAUSES causes the first ones and the newest are kept, and the others counted.
+ * Cheap by construction: the first cause of a request is stored as it is, no key is joined (see RequestMap), and a request that comes again
+ * finds its place from before, as taking a key out of a Map and putting it in again costs more than all else here. Bounded: of more than
+ * MOST_CAUSES causes the first ones and the newest are kept, and the others counted; there are never more idle places than others, and SPARE.
  */
 import type { Request } from '../request.ts';
 import { RequestMap } from './request-map.ts';
@@ -10,6 +11,14 @@ import type { Cause } from './source.ts';
 
 /** How many causes of one request are kept. */
 export const MOST_CAUSES = 8;
+
+/** Places of requests that are not queued, which are kept whatever their share. */
+const SPARE = 4096;
+
+/** Where the causes of one request are; idle while there are none. */
+interface Place {
+  kept: Cause | Several | undefined;
+}
 
 /** More than one cause of the same request. */
 class Several {
@@ -46,19 +55,26 @@ export interface KnownCauses {
 export const NO_CAUSES: KnownCauses = { causes: Object.freeze([]), moreCauses: 0 };
 
 export class Causes {
-  readonly #kept = new RequestMap<Cause | Several>();
+  readonly #places = new RequestMap<Place>();
+  /** Places with causes. */
+  #live = 0;
 
   add(request: Request, cause: Cause): void {
-    const kept = this.#kept.get(request);
-    if (kept === undefined) this.#kept.set(request, cause);
-    else if (kept instanceof Several) kept.add(cause);
-    else this.#kept.set(request, new Several(kept, cause));
+    const place = this.#places.get(request);
+    if (place === undefined) {
+      this.#places.set(request, { kept: cause });
+      this.#live++;
+    } else if (place.kept === undefined) {
+      place.kept = cause;
+      this.#live++;
+    } else if (place.kept instanceof Several) place.kept.add(cause);
+    else place.kept = new Several(place.kept, cause);
   }
 
   /** Takes back what was added last: the queue has refused the request. */
   remove(request: Request, cause: Cause): void {
-    const kept = this.#kept.get(request);
-    if (kept === cause) this.#kept.take(request);
+    const kept = this.#places.get(request)?.kept;
+    if (kept === cause) this.#empty(request);
     else if (kept instanceof Several) kept.remove(cause);
   }
 
@@ -66,31 +82,51 @@ export class Causes {
   giveBack(request: Request, { causes, moreCauses }: KnownCauses): void {
     const [first, ...others] = causes;
     if (first === undefined) return;
-    const since = known(this.#kept.take(request));
+    const since = known(this.#empty(request));
     this.add(request, first);
     for (const cause of [...others, ...since.causes]) this.add(request, cause);
-    const kept = this.#kept.get(request);
+    const kept = this.#places.get(request)?.kept;
     if (kept instanceof Several) kept.more += moreCauses + since.moreCauses;
   }
 
   /** The causes of a run that begins; those of the next one are kept from here on. */
   take(request: Request): KnownCauses {
-    return known(this.#kept.take(request));
+    return known(this.#empty(request));
   }
 
   /** A copy, for reports. */
   of(request: Request): KnownCauses {
-    const { causes, moreCauses } = known(this.#kept.get(request));
+    const { causes, moreCauses } = known(this.#places.get(request)?.kept);
     return { causes: [...causes], moreCauses };
   }
 
   /** How many requests there are causes of. */
   get size(): number {
-    return this.#kept.size;
+    return this.#live;
+  }
+
+  /** How many places there are, idle ones included. */
+  get places(): number {
+    return this.#places.size;
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#places.clear();
+    this.#live = 0;
+  }
+
+  #empty(request: Request): Place['kept'] {
+    const place = this.#places.get(request);
+    const kept = place?.kept;
+    if (place === undefined || kept === undefined) return undefined;
+    place.kept = undefined;
+    this.#live--;
+    if (this.#places.size > 2 * this.#live + SPARE) this.#sweep();
+    return kept;
+  }
+
+  #sweep(): void {
+    for (const [request, { kept }] of this.#places.entries()) if (kept === undefined) this.#places.take(request);
   }
 }
 

@@ -81,7 +81,7 @@ export interface Controller extends Runnable {
   needLeaderElection(): boolean;
   /** Starts and syncs the sources, where `enableWarmup` is set; else it does nothing. A later start goes on from there. */
   warmup(options: { signal: AbortSignal }): Promise<void>;
-  /** What it is doing, for people: see {@link ControllerReport}. Made when asked for; a long queue is read to its end to count it. */
+  /** What it is doing, for people: see {@link ControllerReport}. Made when asked for. */
   report(options?: ReportOptions): ControllerReport;
 }
 

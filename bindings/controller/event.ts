@@ -4,12 +4,14 @@
  */
 import type { Change } from '../cache/change.ts';
 
+/** An object came, or was there at the start. */
 export interface CreateEvent<T> {
   readonly object: T;
   /** The object was there before, and this source hears of it for the first time. */
   readonly isInInitialList: boolean;
 }
 
+/** An object has changed, or a resync told of it again: then both states have the same version. */
 export interface UpdateEvent<T> {
   readonly objectOld: T;
   readonly objectNew: T;
@@ -17,6 +19,7 @@ export interface UpdateEvent<T> {
   readonly change: Change;
 }
 
+/** An object is gone. */
 export interface DeleteEvent<T> {
   /** The last state that is known; for a tombstone without its object, an object with nothing but its namespace and name. */
   readonly object: T;

@@ -42,6 +42,7 @@ export function enqueueRequestForObject(): EventHandler<object> {
 /** The resource of the owners. */
 export type OwnerResource = Pick<Resource<never, string>, 'group' | 'kind' | 'namespaced'>;
 
+/** Which owner references count. */
 export interface OwnerOptions {
   /** Only the owner reference with `controller: true`, of which there is at most one. Default false: every reference. */
   onlyController?: boolean;

@@ -23,7 +23,7 @@ import { reportOf } from './report-of.ts';
 import type { RequestQueue } from './request-queue.ts';
 import type { Cause, Source, SourceQueue } from './source.ts';
 import { type PlannedSource, SourceSet } from './source-set.ts';
-import { Fatal, Work } from './work.ts';
+import { addOrEnd, Fatal, Work } from './work.ts';
 
 export interface LoopParts<T extends object> {
   readonly settings: Settings;
@@ -112,6 +112,10 @@ export class ReconcileLoop<T extends object> implements Controller {
     return this.#sources.add({ source });
   }
 
+  discard(): void {
+    void this.stop();
+  }
+
   async stop(): Promise<void> {
     this.#end();
     await this.#running?.catch(() => undefined); // whoever called run is told
@@ -177,8 +181,12 @@ export class ReconcileLoop<T extends object> implements Controller {
     this.#closing ??= (async () => {
       await this.#preparing?.catch(() => undefined);
       this.#unlinkWarmup();
-      this.#started?.queue.dispose();
       this.#causes.clear();
+      try {
+        this.#started?.queue.dispose();
+      } catch (error) {
+        handleError(error, `the queue of the controller "${this.name}", at its end`);
+      }
       try {
         await this.#parts.onEnd();
       } catch (error) {
@@ -288,6 +296,7 @@ export class ReconcileLoop<T extends object> implements Controller {
       causes = this.#causes.take(request);
     };
     for (;;) {
+      causes = NO_CAUSES;
       const got = await queue.getWithPriority(taken);
       if (got.shutdown) return;
       const { item: request, priority } = got;
@@ -302,7 +311,7 @@ export class ReconcileLoop<T extends object> implements Controller {
         if (mayBegin) await work.serve(request, priority, causes);
         else {
           this.#causes.giveBack(request, causes);
-          queue.addWithOpts({ priority }, request);
+          addOrEnd(queue, { priority }, request);
         }
       } finally {
         queue.done(request);

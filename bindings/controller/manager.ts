@@ -20,10 +20,13 @@ export interface Runnable {
   needLeaderElection?(): boolean;
   /** Called before this process leads, to prepare; resolves when prepared. controller-runtime: manager.warmupRunnable. */
   warmup?(options: { signal: AbortSignal }): Promise<void>;
+  /** Called in place of `start` where the manager ends before it would have called that: gives back what the runnable holds. Must not throw. */
+  discard?(): void;
   /** What the manager's page shows of it. */
   report?(options: ReportOptions): ControllerReport;
 }
 
+/** How much a report says. */
 export interface ReportOptions {
   /** Only keys whose `namespace/name` contains this text. */
   readonly filter?: string;
@@ -61,6 +64,7 @@ export interface Tracer {
   ): R;
 }
 
+/** An OpenTelemetry span, by the parts that are used. */
 export interface Span {
   setAttribute(name: string, value: string | number | boolean): unknown;
   recordException(error: Error): void;
@@ -69,6 +73,9 @@ export interface Span {
   end(): void;
 }
 
+/**
+ * What controllers need of a manager. The one of `capstan/manager` runs them with servers and signals; another may stand in for it where there is no Node.
+ */
 export interface Manager {
   readonly transport: Transport;
   /** One informer for each resource, shared by all; started by the manager. */

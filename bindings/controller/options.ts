@@ -5,7 +5,8 @@
 import type { Resource } from '../cache/resource.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
-import { type Logger, requireLogger, silentLogger, withFields } from '../logger.ts';
+import { handleError } from '../handle-error.ts';
+import { guardedLogger, type Logger, requireLogger, silentLogger, withFields } from '../logger.ts';
 import { type Request, requestKey } from '../request.ts';
 import {
   defaultControllerRateLimiter,
@@ -202,10 +203,19 @@ function logsOf(
   controller: string,
   resource: Resource<never, string> | undefined,
 ): Settings['logOf'] {
-  if (logConstructor !== undefined) return logConstructor;
+  if (logConstructor !== undefined) {
+    return (request) => {
+      try {
+        return guardedLogger(logConstructor(request));
+      } catch (error) {
+        handleError(error, `controller "${controller}": logConstructor`);
+        return silentLogger;
+      }
+    };
+  }
   const base = logger ?? manager?.logger;
   if (base === undefined || base === silentLogger) return undefined;
-  const own = withFields(base, {
+  const own = withFields(guardedLogger(base), {
     controller,
     ...(resource === undefined ? {} : { controllerGroup: resource.group, controllerKind: resource.kind }),
   });

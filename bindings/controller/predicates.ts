@@ -13,6 +13,7 @@ import type { UpdateEvent } from './event.ts';
 import { comparedAsBytes, metadataOf, sameVersion } from './metadata.ts';
 import type { Predicate } from './source.ts';
 
+/** Of the predicates that compare a part of an object with what it was. */
 export interface ChangedPredicateOptions {
   /**
    * Whether an update from one object to another of the same name (another uid) passes in any case. A deletion and a creation that a cache missed

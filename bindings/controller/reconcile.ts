@@ -9,6 +9,9 @@ import type { Request } from '../request.ts';
 import { isPriority } from '../workqueue/index.ts';
 import type { Cause } from './source.ts';
 
+/**
+ * What is to become of a request after a run that did not fail. Nothing: its failures are forgotten, and it comes again when something asks for it.
+ */
 export interface Result {
   /** Again, after the rate limiter's delay, as after an error. */
   requeue?: boolean;
@@ -21,6 +24,7 @@ export interface Result {
   priority?: number;
 }
 
+/** What a run is given beside its request. */
 export interface ReconcileContext<T> {
   /** Fires when `reconciliationTimeout` is over (reason: code TIMEOUT) or the controller stops (reason: code STOPPED). */
   readonly signal: AbortSignal;

@@ -1,6 +1,6 @@
 /**
- * Makes a controller's report from what its parts know, when somebody asks. It reads the queue page by page and keeps of it what is asked for;
- * to count a queue it has to be read to the end.
+ * Makes a controller's report from what its parts know, when somebody asks. The queue counts itself; its keys are read page by page until as many
+ * are found as were asked for. So a look at a queue of a million keys costs no more than one at a hundred, unless it looks for what is not there.
  */
 import { requireInteger } from '../errors.ts';
 import type { Request } from '../request.ts';
@@ -27,12 +27,12 @@ export interface Parts {
 }
 
 const LIMIT = 100;
-const PAGE = 1000;
+const PAGE = 256;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function reportOf(parts: Parts, { filter = '', limit = LIMIT }: ReportOptions): ControllerReport {
   requireInteger('limit', limit, 0);
-  const { settings, state, sources, queue, journal } = parts;
+  const { settings, state, sources, journal } = parts;
   const now = settings.clock.now();
   const matches = ({ namespace, name }: Request): boolean => filter === '' || `${namespace}/${name}`.includes(filter);
   const list = new KeyList(parts, now, limit, matches);
@@ -40,18 +40,28 @@ export function reportOf(parts: Parts, { filter = '', limit = LIMIT }: ReportOpt
   for (const run of journal.recent()) {
     if (recent.length < limit && matches(run.request)) recent.push(run.report(now));
   }
-  const counted = list.readAll();
+  list.read();
   return {
     name: settings.name,
     groupKind: settings.groupKind,
     state,
     workers: settings.workers,
     sources,
-    queue: { ...counted, hasPriorities: queue?.hasPriorities ?? false },
+    queue: countsOf(parts),
     keys: list.keys,
     recent,
     totals: { ...journal.totals },
     more: list.more,
+  };
+}
+
+function countsOf({ queue, debounce, running }: Parts): ControllerReport['queue'] {
+  const { ready, waiting } = queue?.counts() ?? { ready: 0, waiting: 0 };
+  return {
+    ready,
+    waiting: waiting + (debounce?.size ?? 0),
+    processing: running.length,
+    hasPriorities: queue?.hasPriorities ?? false,
   };
 }
 
@@ -72,26 +82,26 @@ class KeyList {
   }
 
   /** What runs comes first, then the queue, then what waits to be quiet, then what was given up. */
-  readAll(): { ready: number; waiting: number; processing: number } {
-    const counts = { ready: 0, waiting: 0, processing: this.#parts.running.length };
-    for (const run of this.#parts.running) this.#add(run.request, () => this.#ofRun(run));
-    for (const key of this.#queued()) {
-      if (key.state === 'processing') continue; // it is one of those that run
-      counts[key.state]++;
-      this.#add(key.item, () => this.#ofQueue(key));
+  read(): void {
+    for (const [request, make] of this.#all()) {
+      if (!this.#matches(request)) continue;
+      if (this.keys.length === this.#limit) {
+        this.more = true;
+        return;
+      }
+      this.keys.push(make());
     }
-    for (const waiting of this.#parts.debounce?.entries() ?? []) {
-      counts.waiting++;
-      this.#add(waiting.request, () => this.#ofDebounce(waiting));
-    }
-    for (const failure of this.#parts.journal.terminal()) this.#add(failure.request, () => this.#ofTerminal(failure));
-    return counts;
   }
 
-  #add(request: Request, make: () => KeyReport): void {
-    if (!this.#matches(request)) return;
-    if (this.keys.length < this.#limit) this.keys.push(make());
-    else this.more = true;
+  *#all(): Generator<[Request, () => KeyReport]> {
+    const { running, debounce, journal } = this.#parts;
+    for (const run of running) yield [run.request, () => this.#ofRun(run)];
+    for (const key of this.#queued()) {
+      // What is processed is one of those that run.
+      if (key.state !== 'processing') yield [key.item, () => this.#ofQueue(key)];
+    }
+    for (const waiting of debounce?.entries() ?? []) yield [waiting.request, () => this.#ofDebounce(waiting)];
+    for (const failure of journal.terminal()) yield [failure.request, () => this.#ofTerminal(failure)];
   }
 
   *#queued(): Generator<QueuedKey<Request>> {

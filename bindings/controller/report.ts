@@ -4,6 +4,7 @@
  */
 import type { Cause, SourceStatus } from './source.ts';
 
+/** A controller as the live page shows it, at the moment of the call. Times are in milliseconds. */
 export interface ControllerReport {
   readonly name: string;
   /** `Website.demo.capstan.dev`. */
@@ -12,7 +13,7 @@ export interface ControllerReport {
   readonly state: 'not started' | 'warming up' | 'waiting for leadership' | 'waiting for caches' | 'running' | 'ended';
   readonly workers: number;
   readonly sources: readonly (SourceStatus & { readonly name: string })[];
-  /** Requests in all, whatever the filter. */
+  /** Requests in all, whatever the filter. One that is ready or worked at and waits for a delay too is counted in both. */
   readonly queue: {
     readonly ready: number;
     readonly waiting: number;
@@ -45,6 +46,7 @@ export interface KeyReport {
   readonly moreCauses: number;
 }
 
+/** A failure, by its words alone. */
 export interface ErrorReport {
   /** `CapstanError STATUS` or the name of its class. */
   readonly name: string;

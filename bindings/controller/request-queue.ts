@@ -25,6 +25,8 @@ export interface RequestQueue {
   forget(request: Request): void;
   numRequeues(request: Request): number;
   snapshot(options: SnapshotOptions): Snapshot<Request>;
+  /** Ready to be handed out, now or when they are done; and waiting for a delay. */
+  counts(): { ready: number; waiting: number };
   shutDown(): void;
   dispose(): void;
 }
@@ -83,6 +85,10 @@ abstract class Wrapped<Q extends RateLimitingQueue<Request>> {
 
   snapshot(options: SnapshotOptions): Snapshot<Request> {
     return this.queue.snapshot(options);
+  }
+
+  counts(): { ready: number; waiting: number } {
+    return { ready: this.queue.len(), waiting: this.queue.waiting() };
   }
 
   shutDown(): void {

@@ -8,6 +8,7 @@
 import { abortable } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Cause, Source, SourceQueue, SourceStatus } from './source.ts';
@@ -70,7 +71,7 @@ class Entry implements SourceQueue {
 
   describe(): string {
     const { source, resource } = this.plan;
-    const problem = source.status?.().problem;
+    const problem = this.#status()?.problem;
     return [
       source.name,
       resource === undefined ? '' : ` (${resource})`,
@@ -79,10 +80,21 @@ class Entry implements SourceQueue {
     ].join('');
   }
 
+  /** A source that cannot say how far it is must not hide the error that it is asked for. */
+  #status(): SourceStatus | undefined {
+    const { source } = this.plan;
+    try {
+      return source.status?.();
+    } catch (error) {
+      handleError(error, `the status of the source "${source.name}"`);
+      return undefined;
+    }
+  }
+
   report(): SourceStatus & { name: string } {
     const { source } = this.plan;
     const events = { handled: this.handled, filtered: 0, failed: 0 };
-    return { name: source.name, ...(source.status?.() ?? { synced: this.hasSynced, events }) };
+    return { name: source.name, ...(this.#status() ?? { synced: this.hasSynced, events }) };
   }
 }
 

@@ -91,6 +91,7 @@ export interface Source {
   status?(): SourceStatus;
 }
 
+/** How far a source is. */
 export interface SourceStatus {
   readonly synced: boolean;
   /** What it has told so far, by what became of it. */

@@ -24,11 +24,13 @@ export function traced(
     return running;
   };
   try {
-    tracer.startActiveSpan(`reconcile ${controller}`, { attributes }, (span) => {
+    const answer: unknown = tracer.startActiveSpan(`reconcile ${controller}`, { attributes }, (span) => {
       const outcome = once();
       void outcome.then((ended) => guarded(() => finish(span, ended)));
       return outcome;
     });
+    // A tracer may answer with a promise of its own, which fails for reasons of its own.
+    if (answer !== running) Promise.resolve(answer).catch((error: unknown) => handleError(error, 'tracer'));
   } catch (error) {
     handleError(error, 'tracer');
   }

@@ -58,6 +58,15 @@ export interface WorkParts<T extends object> {
   readonly stop: AbortSignal;
 }
 
+/** Adds what must not be lost: where the queue fails too, to go on would lose it, and the end of the controller does not. */
+export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Request): void {
+  try {
+    queue.addWithOpts(options, request);
+  } catch (error) {
+    throw new Fatal(error);
+  }
+}
+
 /** A run that is under way. */
 interface Call {
   readonly run: Run;
@@ -93,7 +102,7 @@ export class Work<T extends object> {
     try {
       await this.#reconcile(request, priority, causes);
     } catch (error) {
-      if (Fatal.from(error) === undefined) this.#queue.addWithOpts({ after: restartDelay, priority }, request);
+      if (Fatal.from(error) === undefined) addOrEnd(this.#queue, { after: restartDelay, priority }, request);
       throw error;
     } finally {
       figures.active--;
@@ -207,11 +216,7 @@ export class Work<T extends object> {
       this.#queue.addWithOpts(options, request);
     } catch (error) {
       this.#report(run, error);
-      try {
-        this.#queue.addWithOpts({ after: LIMITER_FAILED_MS, priority: options.priority ?? 0 }, request);
-      } catch (second) {
-        throw new Fatal(second); // the queue itself has failed, and to go on would lose the request
-      }
+      addOrEnd(this.#queue, { after: LIMITER_FAILED_MS, priority: options.priority ?? 0 }, request);
     }
     this.#parts.causes.add(request, this.#causeAfter(run));
   }

@@ -9,6 +9,7 @@ import { requestJson } from './lease-requests.ts';
 import type { LockCall, LockReference, ResourceLock } from './lock.ts';
 import { type LeaderElectionRecord, type LeaseSpec, recordOfSpec, specOfRecord } from './record.ts';
 
+/** Which Lease, and who asks for it. */
 export interface LeaseLockOptions {
   readonly namespace: string;
   readonly name: string;

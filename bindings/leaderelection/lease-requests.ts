@@ -1,13 +1,11 @@
 /**
- * One call to the API server about a lease, under one deadline, repeats included. A read is repeated as client-go's REST client does; a
- * write only when the server says so by Retry-After, as a write whose connection was lost may have been carried out.
- * client-go: rest/request.go (the deadline, and `req.Method != "GET"`).
+ * One call to the API server about a lease, under one deadline, repeats included. A write is repeated only when the server says so by
+ * Retry-After, as one whose connection was lost may have been carried out. client-go: rest/request.go.
  */
-import { Exchange, type ExchangeOptions } from '../cache/exchange.ts';
-import { MAX_REPEATS, retryAfter, sendWithRepeats } from '../cache/rest.ts';
+import type { ExchangeOptions } from '../cache/exchange.ts';
+import { sendWithRepeats } from '../cache/rest.ts';
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
-import { sleep } from '../cache/wait.ts';
 import { CapstanError } from '../errors.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
@@ -42,8 +40,7 @@ async function answerOf(
   options: ExchangeOptions,
   what: string,
 ): Promise<object> {
-  const send = request.method === 'GET' ? sendWithRepeats : sendWrite;
-  const exchange = await send(transport, request, options);
+  const exchange = await sendWithRepeats(transport, request, options);
   try {
     if (exchange.status < 200 || exchange.status > 299)
       throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), what);
@@ -60,16 +57,5 @@ async function answerOf(
     throw new CapstanError('DECODE', `${what} expected a JSON object, got ${text.slice(0, 60)}`);
   } finally {
     exchange.close();
-  }
-}
-
-async function sendWrite(transport: Transport, request: TransportRequest, options: ExchangeOptions): Promise<Exchange> {
-  for (let repeats = 0; ; repeats++) {
-    const exchange = await Exchange.open(transport, request, options);
-    const delay = retryAfter(exchange);
-    if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
-    await exchange.explanation();
-    await sleep(options.clock, delay, options.signal);
-    if (options.signal.aborted) throw new CapstanError('ABORTED', 'the call was aborted');
   }
 }

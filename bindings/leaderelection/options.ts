@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock, systemWallNow } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
-import { type Logger, requireLogger, silentLogger } from '../logger.ts';
+import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
 import type { HealthzAdaptor } from './healthz-adaptor.ts';
 import type { LockReference, ResourceLock } from './lock.ts';
 import type { LeaderMetric } from './metrics.ts';
@@ -35,6 +35,9 @@ export interface ElectionRecorder {
   ): void;
 }
 
+/**
+ * Of one candidate. Those that cannot work together are refused before anybody leads. client-go: LeaderElectionConfig.
+ */
 export interface LeaderElectorOptions {
   readonly lock: ResourceLock;
   readonly callbacks: LeaderCallbacks;
@@ -45,7 +48,10 @@ export interface LeaderElectorOptions {
   readonly leaseDuration?: number;
   /** Milliseconds for which a leader tries to renew before it gives up. Default 10 000. Must be longer than 1.2 times `retryPeriod`. */
   readonly renewDeadline?: number;
-  /** Milliseconds between two tries; while another leads, 1 to 2.2 times as long, at random. Default 2000. */
+  /**
+   * Milliseconds between two tries; while another leads, 1 to 2.2 times as long, at random. Default 2000. Candidates of client-go see renewals
+   * that are less than a second apart as one: beside them it should not be shorter.
+   */
   readonly retryPeriod?: number;
   /**
    * Gives the lease back when `run` ends, so that the next one need not wait for it to run out. The guarded work has to have ended: if
@@ -119,7 +125,7 @@ export function electionConfig(options: LeaderElectorOptions): ElectionConfig {
     stepDown,
     maxClockSkewRatio,
     name,
-    logger,
+    logger: guardedLogger(logger),
     clock,
     random,
     wallNow,

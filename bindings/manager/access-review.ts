@@ -22,6 +22,7 @@ const DENIED_MS = 30_000;
 const REVIEW_MS = 10_000;
 const MOST_KEPT = 1000;
 
+/** Of {@link withAuthenticationAndAuthorization}. */
 export interface AccessReviewOptions {
   /** Whom tokens have to be meant for; default: the API server's own audiences. */
   audiences?: readonly string[];

@@ -1,8 +1,9 @@
 /** What a manager says of itself, put together from its parts when it is asked for. */
 import { readFileSync } from 'node:fs';
 import type { SharedIndexInformer } from '../cache/index.ts';
-import type { ErrorReport, ReportOptions } from '../controller/index.ts';
+import type { ControllerReport, ErrorReport, ReportOptions } from '../controller/index.ts';
 import { CapstanError } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import type { Election } from './election.ts';
 import type { InformerReport, LeaderReport, ManagerReport, RunnableReport } from './report.ts';
 import type { GroupName, Member } from './runnable-group.ts';
@@ -26,10 +27,21 @@ export function assembleReport(parts: ReportParts, options: ReportOptions): Mana
     now,
     stopping,
     ...(election === undefined ? {} : { leader: leaderReport(election) }),
-    controllers: members.flatMap(({ runnable }) => (runnable.report === undefined ? [] : [runnable.report(options)])),
+    controllers: members.flatMap((member) => controllerReport(member, options)),
     informers: [...informers].map(([key, informer]): InformerReport => ({ ...informer.status(), key, resource: key })),
     runnables: members.map((member) => runnableReport(member, parts)),
   };
+}
+
+/** One that cannot say what it does must not hide what the others do. */
+function controllerReport({ name, runnable }: Member, options: ReportOptions): ControllerReport[] {
+  try {
+    return runnable.report === undefined ? [] : [runnable.report(options)];
+  } catch (error) {
+    if (error instanceof CapstanError && error.code === 'INVALID_ARGUMENT') throw error; // of whoever asks
+    handleError(error, `the report of the runnable "${name}"`);
+    return [];
+  }
 }
 
 function leaderReport({ elector, lease }: Election): LeaderReport {

@@ -7,7 +7,7 @@
  * ended; a lost lease ends the process without grace, since another may lead already.
  */
 import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
-import { type Client, instrumentTransport, RestClientMetrics } from '../client/index.ts';
+import { type Client, type EventRecorder, instrumentTransport, RestClientMetrics } from '../client/index.ts';
 import type { Clock } from '../clock.ts';
 import type { Collector, ControllerDefaults, Manager, ReportOptions, Runnable, Tracer } from '../controller/index.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
@@ -17,6 +17,7 @@ import { PrometheusProvider } from '../workqueue/index.ts';
 import { isAbort, whenAborted } from './aborts.ts';
 import { assembleReport } from './assemble-report.ts';
 import { type Election, electionOf } from './election.ts';
+import { EventRecorders } from './event-recorders.ts';
 import { type Checker, healthz } from './healthz.ts';
 import { ManagedCache } from './managed-cache.ts';
 import { type ManagerOptions, type ManagerSettings, settingsOf } from './options.ts';
@@ -62,6 +63,13 @@ export interface ControllerManager extends Manager {
    * @throws CapstanError INVALID_ARGUMENT for a path that is taken
    */
   addMetricsServerExtraHandler(path: string, handler: HTTPHandler): void;
+  /**
+   * Records events of objects in the name of a controller, such as `example.com/website-controller`; the same recorder for the same name. It is
+   * shut down after what the leader runs has ended, so that the last events are written too. controller-runtime: GetEventRecorder.
+   *
+   * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
+   */
+  eventRecorder(reportingController: string): EventRecorder;
   /** What it is doing, as its live page shows it. */
   report(options?: ReportOptions): ManagerReport;
 }
@@ -98,6 +106,7 @@ class RuntimeManager implements ControllerManager {
   readonly #process = new ProcessMetrics();
   readonly #collectors = new Set<Collector>();
   readonly #runnables: Runnables;
+  readonly #recorders: EventRecorders;
   readonly #servers: Servers;
   readonly #election: Election | undefined;
   readonly #elected = Promise.withResolvers<void>();
@@ -137,6 +146,7 @@ class RuntimeManager implements ControllerManager {
       cache: this.cache,
     });
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
+    this.#recorders = new EventRecorders(this.client, clock, (runnable) => this.add(runnable));
     this.#election = this.#elect();
     for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])
       if (collector !== undefined) this.#collectors.add(collector);
@@ -201,6 +211,10 @@ class RuntimeManager implements ControllerManager {
   addMetricsServerExtraHandler(path: string, handler: HTTPHandler): void {
     if (this.#servers.addMetricsHandler(path, handler)) return;
     this.logger.warn('metrics are not served, so that an extra handler is ignored', { path });
+  }
+
+  eventRecorder(reportingController: string): EventRecorder {
+    return this.#recorders.get(reportingController);
   }
 
   report(options: ReportOptions = {}): ManagerReport {

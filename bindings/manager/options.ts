@@ -4,7 +4,7 @@ import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
-import { type Logger, requireLogger, silentLogger } from '../logger.ts';
+import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
 import type { LeaderElectionOptions } from './election.ts';
@@ -13,6 +13,7 @@ import type { HTTPHandler } from './router.ts';
 /** controller-runtime: pkg/manager/internal.go defaultGracefulShutdownPeriod. */
 const GRACEFUL_SHUTDOWN_MS = 30_000;
 
+/** Where probes are answered. */
 export interface HealthProbeOptions {
   /** Where `/healthz` and `/readyz` are served; default `'0'`, nowhere. Kubelets ask from outside of the pod: `:8081`. */
   bindAddress?: string;
@@ -22,6 +23,7 @@ export interface HealthProbeOptions {
   livenessEndpointName?: string;
 }
 
+/** Where metrics are served, and to whom. */
 export interface MetricsOptions {
   /** Where `/metrics` is served; default `'0'`, nowhere (controller-runtime: `:8080`). */
   bindAddress?: string;
@@ -36,6 +38,7 @@ export interface MetricsOptions {
   filter?: (...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>;
 }
 
+/** Where profiles are served. */
 export interface ProfilingOptions {
   /** Where `/debug/pprof/` is served, such as `127.0.0.1:6060`; default `'0'`, nowhere. */
   bindAddress?: string;
@@ -43,6 +46,7 @@ export interface ProfilingOptions {
   allowRemote?: boolean;
 }
 
+/** The live page, on an address of its own. */
 export interface DebugPageOptions {
   /** Where `/debug/capstan` is served, such as `127.0.0.1:8082`. */
   bindAddress: string;
@@ -62,7 +66,7 @@ export interface ManagerOptions {
   client?: Omit<ClientOptions, 'transport' | 'cache'>;
   /** Makes the client in another way, such as one with interceptors. */
   newClient?: (options: ClientOptions) => Client;
-  /** Nothing is said by default. `console` will do; for pino see {@link pinoLogger}. */
+  /** Nothing is said by default. `console` will do; for pino see `pinoLogger` of `capstan/controller`. */
   logger?: Logger;
   /** Gets a span for each reconcile: a tracer of @opentelemetry/api, such as `trace.getTracer('website-controller')`. */
   tracer?: Tracer;
@@ -123,6 +127,7 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
   for (const name of ['cache', 'client', 'controller', 'healthProbe', 'metrics', 'profiling'] as const)
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
+  settings.logger = guardedLogger(settings.logger);
   for (const method of ['now', 'setTimer', 'clearTimer'] as const)
     requireFunction(`options.clock.${method}`, settings.clock[method]);
   requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);

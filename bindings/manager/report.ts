@@ -5,6 +5,7 @@
 import type { InformerStatus } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport } from '../controller/index.ts';
 
+/** A manager as the live page shows it, at the moment of the call. */
 export interface ManagerReport {
   /** The version of this package. */
   readonly version: string;

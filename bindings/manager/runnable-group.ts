@@ -3,14 +3,16 @@
  *
  * Invariants: a runnable is started at most once; one that was added before the start is started by it, one that comes later at once; once
  * the group is being stopped nothing is added, and what was never started never will be. Where controller-runtime starts what is queued and
- * cancels it in the same moment when a group is stopped that had not been started, here it is left alone.
+ * cancels it in the same moment when a group is stopped that had not been started, here it is told to give back what it holds (`discard`).
  */
 import { abortable } from '../cache/wait.ts';
 import type { Runnable } from '../controller/index.ts';
 import { CapstanError } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 
 /** In the order in which they are started. */
 export const GROUPS = ['HTTP servers', 'webhooks', 'caches', 'others', 'warmup', 'leader election'] as const;
+/** The groups, in the order in which they start. */
 export type GroupName = (typeof GROUPS)[number];
 
 /** Resolves when the runnable does its work, so that what follows may start. A rejection counts as the runnable's. */
@@ -79,9 +81,20 @@ export class RunnableGroup {
    * Legal at any time and any number of times.
    */
   async stopAndWait(deadline: AbortSignal): Promise<Member[]> {
-    if (!this.stopped) this.#abort.abort(new CapstanError('STOPPED', 'the manager is being stopped'));
+    if (!this.stopped) {
+      this.#abort.abort(new CapstanError('STOPPED', 'the manager is being stopped'));
+      for (const member of this.#members) if (member.state === 'not started') this.#discard(member);
+    }
     await abortable(Promise.all(this.#running.values()), deadline).catch(() => undefined);
     return [...this.#running.keys()];
+  }
+
+  #discard(member: Member): void {
+    try {
+      member.runnable.discard?.();
+    } catch (error) {
+      handleError(error, `runnable "${member.name}", which was never started`);
+    }
   }
 
   /** How many have not ended. */

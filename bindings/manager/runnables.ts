@@ -50,7 +50,7 @@ export class Runnables {
   add(runnable: Runnable): void {
     requireObject('runnable', runnable);
     requireFunction('runnable.start', runnable.start);
-    for (const method of ['needLeaderElection', 'warmup', 'report'] as const) {
+    for (const method of ['needLeaderElection', 'warmup', 'discard', 'report'] as const) {
       if (runnable[method] !== undefined) requireFunction(`runnable.${method}`, runnable[method]);
     }
     const { group, ready } = runnable as Partial<GroupedRunnable>;

@@ -19,6 +19,7 @@ import { type Certificates, firstOf, renew } from './certificates.ts';
 import { answer, type HTTPHandler } from './router.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
+/** Of an {@link HTTPServer}. */
 export interface HTTPServerOptions {
   /** In messages and reports. */
   name?: string;

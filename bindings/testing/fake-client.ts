@@ -10,6 +10,7 @@ import { type Interceptors, withInterceptors } from '../client/interceptor.ts';
 import type { AnyResource, Client, ListOptions, ObjectList, WriteOptions } from '../client/types.ts';
 import { type FakeResource, type FakeTransport, type FakeTransportOptions, fakeTransport } from './fake-transport.ts';
 
+/** Of {@link fakeClient}. */
 export interface FakeClientOptions {
   /** What is there from the beginning, status included. */
   readonly objects?: Iterable<object>;
@@ -33,6 +34,7 @@ export interface FakeClientOptions {
   readonly server?: FakeTransport | Omit<FakeTransportOptions, 'objects' | 'resources'>;
 }
 
+/** A client that has its server with it. */
 export interface FakeClient extends Client {
   /** The server behind it: for informers, faults, and objects that come later. */
   readonly transport: FakeTransport;

@@ -12,6 +12,7 @@ import { seed } from './seed.ts';
 import { Serving } from './serving.ts';
 import { requireServingOptions, type ServingOptions } from './serving-options.ts';
 
+/** Of {@link fakeTransport}. */
 export interface FakeTransportOptions extends ServingOptions {
   /** What is there from the beginning; see {@link FakeTransport.add}. */
   objects?: Iterable<object>;

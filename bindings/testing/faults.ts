@@ -6,6 +6,7 @@
  */
 import { checkFault } from './fault-check.ts';
 
+/** Requests that a fault can be for, as the API server names them. */
 export type FaultVerb = 'list' | 'watch' | 'get' | 'create' | 'update' | 'patch' | 'delete';
 
 /** Where in a watch something happens. */

@@ -23,6 +23,7 @@ export interface ServerTls {
   ca?: string;
 }
 
+/** Where an {@link ApiServer} listens, and how it serves. */
 export interface ApiServerOptions extends ServingOptions {
   /** The port on 127.0.0.1; 0, the default, takes a free one. */
   port?: number;
@@ -33,19 +34,28 @@ export interface ApiServerOptions extends ServingOptions {
 /**
  * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and with the answers of a
  * real kube-apiserver. Any group, version and resource works without registration; namespaces need not exist. There is
- * no authorization, no defaulting, no admission and no garbage collector, and nothing schedules a Pod.
+ * no authorization, no admission and no garbage collector, and nothing schedules a Pod. Without a socket: {@link fakeTransport}.
  *
- * - create (generateName), get, list (limit, continue, selectors), update, merge and JSON patch, delete (finalizers,
- *   preconditions), deletecollection, `/status`, dry run; conflicts by resourceVersion; generation.
+ * - create (generateName), get, list (limit, continue, selectors), update, delete (finalizers, preconditions), deletecollection,
+ *   `/status`, `/scale`, pods' `/binding` and `/eviction`; conflicts by resourceVersion; generation; dry run of every write.
+ * - JSON, merge and strategic merge patch, and server-side apply: `managedFields` of every write, conflicts, `force`, removal of what is
+ *   applied no longer; lists merge by the keys of kube-apiserver's own types, those of custom resources by their schema.
  * - watch: from any version in the history, bookmarks, timeoutSeconds, selector transitions, initial events; 410 as an
  *   event once the version is out of the history.
- * - metadata alone (PartialObjectMetadata), lists above 128 KiB compressed with gzip for those who accept it, TLS.
+ * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), lists above 128 KiB compressed with gzip for those
+ *   who accept it, TLS.
  * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for the rest of a bad day.
  *
  * Custom resources: the first object tells the kind and the scope, and there is a status subresource; creating their
- * CustomResourceDefinition says all this exactly, and deleting it takes the objects and the resource away. Built-in kinds behave as the real ones do where clients notice
- * (status, generation, updates without a version, Secrets' stringData), and are otherwise taken as they come. Numbers are
- * JavaScript's: an integer beyond 2^53 loses digits.
+ * CustomResourceDefinition says all this exactly, prunes, fills in defaults and validates by its schema, and deleting it takes the objects
+ * and the resource away. Built-in kinds lose fields that they do not have (told or refused as `fieldValidation` asks), have their types
+ * checked, and behave as the real ones do where clients notice (status, generation, updates without a version, Secrets' stringData, Events
+ * under two names).
+ *
+ * What differs from a real server: built-in kinds get no defaults and their values are not validated; rules in CEL are not evaluated; of
+ * several versions of a custom resource nothing is converted; apply patches are JSON, not YAML; an eviction looks at no disruption budget, and a Pod
+ * on a node is gone at once; a strict patch is refused with the object in JavaScript's order of members; a member that stands twice in
+ * a body counts once, where Go would merge two maps. Numbers are JavaScript's: an integer beyond 2^53 loses digits.
  *
  * @example
  * const server = await ApiServer.start();

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireInteger } from '../errors.ts';
 import type { ApiOptions } from './api.ts';
 
+/** How the embedded server serves; the defaults are as the real one's. */
 export interface ServingOptions {
   /** Milliseconds between the bookmarks of a watch that allows them. 60 000, as the real server's. */
   bookmarkInterval?: number;

@@ -90,6 +90,12 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     return true;
   }
 
+  /** How many items wait for a delay, those included that are ready or processed meanwhile. */
+  waiting(): number {
+    this.checkAlive();
+    return this.inner instanceof DelayingQueue ? this.inner.waiting() : this.core.x.delayWaiting(this.handle);
+  }
+
   /** @internal addAfter() with what the core calls the mode, and WAIT_IS_BACKOFF. */
   protected delay(item: T, ms: number, how: number): void {
     if (this.inner instanceof DelayingQueue) {

@@ -2,6 +2,7 @@
 import type { CapstanError } from '../errors.ts';
 import { aborted } from './checks.ts';
 
+/** Of `get`. */
 export interface GetOptions<T> {
   /** Ends the wait: it rejects with ABORTED then. */
   signal?: AbortSignal;

@@ -19,6 +19,7 @@ export interface RateLimiter<T = string> {
   numRequeues(item: T): number;
 }
 
+/** Of the rate limiters. */
 export interface LimiterOptions<T> {
   /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
   clock?: Clock;

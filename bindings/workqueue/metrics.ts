@@ -35,6 +35,7 @@ export interface MetricsProvider {
   newDepthMetricWithPriority?(name: string): PriorityDepth;
 }
 
+/** The depth of a priority queue by priority. */
 export interface PriorityDepth {
   inc(priority: number): void;
   dec(priority: number): void;

@@ -17,6 +17,7 @@ export interface QueueOrder<T> {
   pop(): T;
 }
 
+/** Of every queue. */
 export interface QueueOptions<T> {
   /** Names the queue in metrics; without a name it has none. */
   name?: string;

@@ -25,6 +25,7 @@ import { ItemExponentialFailureRateLimiter, type OwnLimiter, type RateLimiter } 
 import { type Got, gotten, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 
+/** Of a {@link PriorityQueue}. */
 export interface PriorityQueueOptions<T> extends QueueOptions<T> {
   /**
    * No level starves: an item of priority p that has been ready for w milliseconds counts as one of priority p + w / everyMs. So no item is

@@ -1,6 +1,7 @@
 /** What is in a queue, for debug pages: read from the core slot by slot, so that a page of a million keys costs as much as its length. */
 import { type CoreExports, STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING } from '../core.ts';
 
+/** Which page of the keys. */
 export interface SnapshotOptions {
   /** `next` of the page before. */
   after?: number | undefined;
@@ -8,6 +9,7 @@ export interface SnapshotOptions {
   limit?: number;
 }
 
+/** One key of a {@link Snapshot}. */
 export interface QueuedKey<T> {
   readonly item: T;
   /** Where the key is: being processed, else ready, else waiting for a delay. */
@@ -28,6 +30,7 @@ export interface QueuedKey<T> {
   readonly priority: number | undefined;
 }
 
+/** A page of the keys in a queue, as they are at the moment of the call. */
 export interface Snapshot<T> {
   readonly keys: readonly QueuedKey<T>[];
   /** For `after` of the next page; undefined: this was the last. */

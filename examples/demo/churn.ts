@@ -4,8 +4,8 @@
  * connections in between.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Api, isConflict, isNotFound, pathOf } from '../website/api.ts';
 import { Deployment, Service, Website, type WebsiteObject, type WebsiteSpec } from '../website/resources.ts';
+import { type Api, isConflict, isNotFound, pathOf } from './api.ts';
 import type { Random } from './random.ts';
 
 export interface ChurnOptions {

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
-import { Api, isConflict, pathOf } from '../website/api.ts';
 import { Website, type WebsiteObject, websiteCRD } from '../website/resources.ts';
+import { Api, isConflict, pathOf } from './api.ts';
 import { CuttingTransport } from './cutting-transport.ts';
 import { EmbeddedServer } from './embedded-server.ts';
 import type { DemoOptions } from './options.ts';
@@ -133,7 +133,7 @@ async function removeCRD(api: Api): Promise<void> {
 /** For a controller that did not come to it: their finalizers would hold the namespace and the definition for ever. */
 async function removeWebsites(api: Api, namespace: string): Promise<void> {
   for (const { metadata } of await api.list<WebsiteObject>(pathOf(Website, namespace)).catch(() => [])) {
-    const path = pathOf(Website, namespace, metadata.name);
+    const path = pathOf(Website, namespace, metadata.name ?? '');
     await api.patch(path, { metadata: { finalizers: null } }).catch(() => undefined);
     await api.delete(path);
   }

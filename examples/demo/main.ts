@@ -5,8 +5,9 @@
  * It stops by itself. Ctrl-C ends it early and cleanly (exit code 130); a second Ctrl-C at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newManager } from 'capstan/manager';
 import { setErrorHandler } from 'capstan/workqueue';
-import { createWebsiteController } from '../website/controller.ts';
+import { addWebsiteController } from '../website/controller.ts';
 import { Churn } from './churn.ts';
 import { type Cluster, connect } from './cluster.ts';
 import { Faults } from './faults.ts';
@@ -20,6 +21,7 @@ import { type Verdict, verify } from './verifier.ts';
 /** How long the controller may take after the churn, and how long a clean end may. */
 const CONVERGENCE_MS = 60_000;
 const CLEAN_UP_MS = 30_000;
+const READ_OWN_WRITES_MS = 250;
 const INTERRUPTED = 130;
 /** One Ctrl-C may arrive twice: from the terminal, and forwarded by npm. */
 const ONE_PRESS_MS = 500;
@@ -84,19 +86,22 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     const name = String(error).replace(/[\w.-]+\/site-\d+/g, '…');
     reported.set(name, (reported.get(name) ?? 0) + 1);
   });
-  const controller = createWebsiteController(
-    cluster.controllerTransport,
-    {
-      namespace: cluster.namespace,
-      maxConcurrentReconciles: options.workers,
-      metricsProvider: measurements.provider(),
-    },
-    (reconcile) => measurements.wrap(reconcile),
-  );
-  const failed = new AbortController(); // the controller ended although nobody stopped it
+  const manager = newManager({
+    transport: cluster.controllerTransport,
+    cache: { namespace: cluster.namespace },
+    // Watches are cut here all the time. A worker that waits for one to bring its own write should rather ask the server.
+    client: { readYourWritesTimeout: READ_OWN_WRITES_MS },
+  });
+  addWebsiteController(manager, {
+    maxConcurrentReconciles: options.workers,
+    metricsProvider: measurements.provider(),
+    wrap: (reconcile) => measurements.wrap(reconcile),
+  });
+  const stop = new AbortController();
+  const failed = new AbortController(); // the manager ended although nobody stopped it
   const ending = AbortSignal.any([signal, failed.signal]);
   let failure: unknown;
-  const controllerRun = controller.run().catch((error: unknown) => {
+  const running = manager.start({ signal: stop.signal }).catch((error: unknown) => {
     failure = error;
     failed.abort();
   });
@@ -139,7 +144,7 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   } finally {
     faults.end();
     progress.stop();
-    const cleaning = cleanUp(cluster, churn, controller, controllerRun, out);
+    const cleaning = cleanUp(cluster, churn, stop, running, out);
     const late = sleep(CLEAN_UP_MS, 'late' as const, { ref: false });
     if ((await Promise.race([cleaning, late])) === 'late') out.write('Cleaning up takes too long; giving up on it.\n');
     setErrorHandler(previousHandler);
@@ -183,8 +188,8 @@ async function converge(
 async function cleanUp(
   cluster: Cluster,
   churn: Churn,
-  controller: { stop(): Promise<void> },
-  controllerRun: Promise<void>,
+  stop: AbortController,
+  running: Promise<void>,
   out: Output,
 ): Promise<void> {
   try {
@@ -192,8 +197,8 @@ async function cleanUp(
       out.write('Removing the Websites.\n');
       await churn.removeAll(AbortSignal.timeout(CLEAN_UP_MS / 2));
     }
-    await controller.stop();
-    await controllerRun;
+    stop.abort();
+    await running;
     await cluster.close();
   } catch (error) {
     out.write(`Cleaning up failed: ${messageWithCauses(error as Error)}\n`);

@@ -1,15 +1,9 @@
 /** Compares what the server holds with what it was told, object by object, from fresh lists. */
-import { type Api, pathOf } from '../website/api.ts';
+import type { ObjectMeta } from 'capstan/client';
 import { MANAGED_BY } from '../website/children.ts';
-import { FINALIZER, matches } from '../website/controller.ts';
-import {
-  type ChildObject,
-  Deployment,
-  Service,
-  Website,
-  type WebsiteObject,
-  type WebsiteSpec,
-} from '../website/resources.ts';
+import { FINALIZER } from '../website/controller.ts';
+import { Deployment, Service, Website, type WebsiteObject, type WebsiteSpec } from '../website/resources.ts';
+import { type Api, pathOf } from './api.ts';
 
 export interface Verdict {
   /** By key; empty when all is well. */
@@ -17,6 +11,12 @@ export interface Verdict {
   websites: number;
   deployments: number;
   services: number;
+}
+
+/** A Deployment or a Service, as it came. */
+interface ChildObject {
+  metadata: ObjectMeta;
+  spec?: unknown;
 }
 
 export async function verify(
@@ -91,5 +91,12 @@ function addOurs(children: Map<string, ChildObject>, child: ChildObject): void {
   if (child.metadata.labels?.['app.kubernetes.io/managed-by'] === MANAGED_BY) children.set(keyOf(child), child);
 }
 
-const keyOf = ({ metadata }: { metadata: { namespace: string; name: string } }) =>
-  `${metadata.namespace}/${metadata.name}`;
+/** Whether `actual` has everything that `desired` has. Arrays are equal in length. */
+function matches(actual: unknown, desired: unknown): boolean {
+  if (typeof desired !== 'object' || desired === null) return actual === desired;
+  if (typeof actual !== 'object' || actual === null) return false;
+  if (Array.isArray(desired) && (!Array.isArray(actual) || actual.length !== desired.length)) return false;
+  return Object.entries(desired).every(([key, value]) => matches((actual as Record<string, unknown>)[key], value));
+}
+
+const keyOf = ({ metadata }: { metadata: ObjectMeta }) => `${metadata.namespace}/${metadata.name}`;

@@ -1,55 +1,58 @@
-/** What the children of a Website should be. */
-import { type ChildObject, type ObjectMeta, Website, type WebsiteObject } from './resources.ts';
+/**
+ * What the children of a Website should be, and how an object that is there becomes that. They do not say their kind, as objects of a list do
+ * not either: compared with these, all would seem to differ.
+ */
+import type { Request } from 'capstan/workqueue';
+import type { DeploymentObject, ServiceObject, WebsiteSpec } from './resources.ts';
 
 export const MANAGED_BY = 'website-controller';
 
-export function deploymentOf(website: WebsiteObject): ChildObject {
-  const { image, replicas, port, paused = false } = website.spec;
-  const labels = { 'app.kubernetes.io/name': website.metadata.name };
+export function deploymentOf({ namespace, name }: Request, spec: WebsiteSpec): DeploymentObject {
+  const labels = { 'app.kubernetes.io/name': name };
   return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: childMeta(website),
+    metadata: { namespace, name, labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY } },
     spec: {
-      replicas,
-      paused: paused ? true : null, // null takes a field away: servers leave out what is false
+      replicas: spec.replicas,
+      paused: spec.paused || undefined, // servers leave out what is false
       selector: { matchLabels: labels }, // immutable, so it depends on the name alone
       template: {
         metadata: { labels },
-        spec: { containers: [{ name: 'web', image, ports: [{ containerPort: port }] }] },
+        spec: { containers: [{ name: 'web', image: spec.image, ports: [{ containerPort: spec.port }] }] },
       },
     },
   };
 }
 
-export function serviceOf(website: WebsiteObject): ChildObject {
+export function serviceOf({ namespace, name }: Request, spec: WebsiteSpec): ServiceObject {
+  const labels = { 'app.kubernetes.io/name': name };
   return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: childMeta(website),
+    metadata: { namespace, name, labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY } },
     spec: {
       clusterIP: 'None', // headless: takes no address from the cluster's range
-      selector: { 'app.kubernetes.io/name': website.metadata.name },
-      ports: [{ name: 'http', port: website.spec.port }],
+      selector: labels,
+      ports: [{ name: 'http', port: spec.port }],
     },
   };
 }
 
-function childMeta(website: WebsiteObject): ObjectMeta {
-  const { name, namespace, uid = '' } = website.metadata;
-  return {
-    name,
-    namespace,
-    labels: { 'app.kubernetes.io/name': name, 'app.kubernetes.io/managed-by': MANAGED_BY },
-    ownerReferences: [
-      {
-        apiVersion: `${Website.group}/${Website.version}`,
-        kind: Website.kind,
-        name,
-        uid,
-        controller: true,
-        blockOwnerDeletion: true,
-      },
-    ],
-  };
+/**
+ * `actual` with everything that `desired` says. What the server or others have beyond that (defaults, status, annotations) stays; a member
+ * that is `undefined` in `desired` goes, and lists get its length.
+ */
+export function overlay<T extends object>(actual: T, desired: T): T {
+  return merge(actual, desired) as T;
+}
+
+function merge(actual: unknown, desired: unknown): unknown {
+  if (typeof desired !== 'object' || desired === null) return desired;
+  if (Array.isArray(desired)) {
+    const items: unknown[] = Array.isArray(actual) ? actual : [];
+    return desired.map((item, i) => merge(items[i], item));
+  }
+  const members: Record<string, unknown> = typeof actual === 'object' ? { ...actual } : {};
+  for (const [name, value] of Object.entries(desired)) {
+    if (value === undefined) delete members[name];
+    else members[name] = merge(members[name], value);
+  }
+  return members;
 }

@@ -1,66 +1,82 @@
-/** The kinds this controller works with, and the CustomResourceDefinition that a real API server needs for Website. */
+/**
+ * The kinds that this controller works with. One schema of Websites gives their type, the CustomResourceDefinition that makes a server check
+ * them, and the check in the program.
+ */
 import { defineResource } from 'capstan/cache';
+import { type CustomObject, defineCustomResource, type ObjectMeta } from 'capstan/client';
+import * as z from 'zod';
 
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
+const spec = z.object({
+  image: z.string().min(1),
+  replicas: z.int32().min(0),
+  port: z.int32().min(1).max(65535),
+  paused: z.boolean().describe('The Deployment is kept but starts no Pods.').optional(),
+});
 
-export interface ObjectMeta {
-  name: string;
-  namespace: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  deletionTimestamp?: string;
-  finalizers?: readonly string[];
-  labels?: Record<string, string>;
-  ownerReferences?: readonly OwnerReference[];
-}
+const condition = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.iso.datetime(),
+  observedGeneration: z.int().optional(),
+});
 
-export interface WebsiteSpec {
-  image: string;
-  replicas: number;
-  port: number;
-  /** The Deployment is kept but starts no Pods. */
-  paused?: boolean;
-}
+const status = z.object({
+  observedGeneration: z.int().describe('The generation of the spec that the children match.').optional(),
+  address: z.string().optional(),
+  conditions: z.array(condition).optional(),
+});
 
-export interface WebsiteStatus {
-  /** The generation of the spec that everything below the Website matches. */
-  observedGeneration?: number;
-  address?: string;
-}
+export type WebsiteSpec = z.infer<typeof spec>;
+export type WebsiteStatus = z.infer<typeof status>;
+export type WebsiteObject = CustomObject<WebsiteSpec, WebsiteStatus>;
 
-export interface WebsiteObject {
-  apiVersion: string;
-  kind: string;
-  metadata: ObjectMeta;
-  spec: WebsiteSpec;
-  status?: WebsiteStatus;
-}
-
-/** A Deployment or a Service, as far as the controller writes them. */
-export interface ChildObject {
-  apiVersion: string;
-  kind: string;
-  metadata: ObjectMeta;
-  spec: Record<string, unknown>;
-}
-
-export const Website = defineResource<WebsiteObject>()({
+export const websites = defineCustomResource({
   group: 'demo.capstan.dev',
   version: 'v1',
   kind: 'Website',
-  plural: 'websites',
-  namespaced: true,
+  scope: 'Namespaced',
+  spec,
+  status,
+  overrides: {
+    'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+  },
+  additionalPrinterColumns: [
+    { name: 'Address', type: 'string', jsonPath: '.status.address' },
+    { name: 'Synced', type: 'string', jsonPath: '.status.conditions[?(@.type=="Synced")].status' },
+    { name: 'Available', type: 'string', jsonPath: '.status.conditions[?(@.type=="Available")].status' },
+  ],
 });
 
-export const Deployment = defineResource<ChildObject>()({
+export const Website = websites.resource;
+export const websiteCRD = websites.crd;
+
+/** As far as the controller writes and reads them. */
+export interface DeploymentObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: {
+    replicas?: number;
+    paused?: boolean;
+    selector: { matchLabels: Record<string, string> };
+    template: {
+      metadata: { labels: Record<string, string> };
+      spec: { containers: { name: string; image: string; ports?: { containerPort: number }[] }[] };
+    };
+  };
+  status?: { observedGeneration?: number; availableReplicas?: number };
+}
+
+export interface ServiceObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: { clusterIP?: string; selector: Record<string, string>; ports: { name: string; port: number }[] };
+}
+
+export const Deployment = defineResource<DeploymentObject>()({
   group: 'apps',
   version: 'v1',
   kind: 'Deployment',
@@ -68,51 +84,10 @@ export const Deployment = defineResource<ChildObject>()({
   namespaced: true,
 });
 
-export const Service = defineResource<ChildObject>()({
+export const Service = defineResource<ServiceObject>()({
   group: '',
   version: 'v1',
   kind: 'Service',
   plural: 'services',
   namespaced: true,
 });
-
-export const websiteCRD = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `${Website.plural}.${Website.group}` },
-  spec: {
-    group: Website.group,
-    scope: 'Namespaced',
-    names: { plural: Website.plural, singular: 'website', kind: Website.kind },
-    versions: [
-      {
-        name: Website.version,
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            required: ['spec'],
-            properties: {
-              spec: {
-                type: 'object',
-                required: ['image', 'replicas', 'port'],
-                properties: {
-                  image: { type: 'string' },
-                  replicas: { type: 'integer', minimum: 0 },
-                  port: { type: 'integer', minimum: 1, maximum: 65535 },
-                  paused: { type: 'boolean' },
-                },
-              },
-              status: {
-                type: 'object',
-                properties: { observedGeneration: { type: 'integer' }, address: { type: 'string' } },
-              },
-            },
-          },
-        },
-      },
-    ],
-  },
-};

@@ -32,6 +32,19 @@ describe('REST repeats', () => {
     expect(times).toEqual([0, 2000, 2000, 9000]);
   });
 
+  // Where nobody listened to repeats, a throttled answer was neither read nor closed: its connection was not used again, and its timer for
+  // silence kept the process alive for 90 s after everything had ended.
+  test.each([true, false])('close each answer that they follow, whether somebody is told: %s', async (told) => {
+    const { clock, server, options } = setUp((_, n) => (n < 3 ? busy('1') : undefined));
+    const notes: number[] = [];
+    const onRepeat = told ? { onRepeat: (_: unknown, afterMs: number) => notes.push(afterMs) } : {};
+    const sent = sendWithRepeats(server, get, { ...options, ...onRepeat, idleMs: 90_000 });
+    await clock.run(5000);
+    (await sent).close();
+    expect(notes).toEqual(told ? [1000, 1000] : []);
+    expect(clock.timers()).toBe(0);
+  });
+
   test.each([
     ['no Retry-After', busy()],
     ['a date', busy('Wed, 21 Oct 2026 07:28:00 GMT')],

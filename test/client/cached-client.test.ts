@@ -72,6 +72,14 @@ describe('a cached read', () => {
     expect((await client.get(Namespaces, { namespace: 'ignored', name: 'team' })).metadata.name).toBe('team');
   });
 
+  test('refuses a key that is no key, though the cache would have something under it', async () => {
+    const { client } = await cached();
+    await client.create(ConfigMaps, configMap('a'));
+    await client.get(ConfigMaps, at('a'));
+    for (const key of [{ name: 'default/a' }, { name: '' }, { namespace: 'default', name: '' }, undefined])
+      await expect(client.get(ConfigMaps, key as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
   test('adds the indices of another definition of the same resource to the same informer', async () => {
     const { client, factory } = await cached();
     await client.create(ConfigMaps, configMap('a', { page: '1', author: 'me' }));

@@ -56,6 +56,16 @@ describe.each([
     expect(lines(requests).every((line) => line.startsWith('GET'))).toBe(true);
   });
 
+  test('ends at once where the object cannot be read', async () => {
+    const { client, server, requests } = await live();
+    server.inject({ verb: 'get', do: 'status', status: 403, reason: 'Forbidden' });
+    const attempt = bring(client, ConfigMaps, at('a'), () => {
+      throw new Error('not called');
+    });
+    await expect(attempt).rejects.toMatchObject({ reason: 'Forbidden' });
+    expect(requests).toHaveLength(1);
+  });
+
   test('never changes what a cache holds', async () => {
     const { client } = await cached();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));

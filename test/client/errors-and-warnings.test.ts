@@ -84,10 +84,16 @@ describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
   });
 });
 
-test('errors that mean that there is nothing to do are left out, and all others kept', () => {
+test('errors that mean that there is nothing to do are left out, and all others thrown again', async () => {
+  // Story: they returned the error, as in Go. `client.delete(…).catch(ignoreNotFound)` compiled, and swallowed every failure.
   const [gone, there, other] = [failure(404, 'NotFound'), failure(409, 'AlreadyExists'), new Error('x')];
-  expect([gone, there, other, undefined].map(ignoreNotFound)).toEqual([undefined, there, other, undefined]);
-  expect([gone, there, other, undefined].map(ignoreAlreadyExists)).toEqual([gone, undefined, other, undefined]);
+  expect(await Promise.reject(gone).catch(ignoreNotFound)).toBeUndefined();
+  expect(await Promise.reject(there).catch(ignoreAlreadyExists)).toBeUndefined();
+  for (const error of [there, other, null])
+    await expect(Promise.reject(error).catch(ignoreNotFound)).rejects.toBe(error);
+  for (const error of [gone, other, null])
+    await expect(Promise.reject(error).catch(ignoreAlreadyExists)).rejects.toBe(error);
+  expect([ignoreNotFound(undefined), ignoreAlreadyExists(undefined)]).toEqual([undefined, undefined]);
 });
 
 test('causes and the delay that the server asks for are read from the details', () => {

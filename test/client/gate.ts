@@ -2,22 +2,28 @@
 import { type Transport, TransportError, type TransportResponse } from 'capstan/cache';
 
 export class Gate {
-  #opened: Promise<void> = Promise.resolve();
-  #open: () => void = () => undefined;
+  #open = true;
+  /** How many events may come although it is shut. */
+  #passes = 0;
   #cuts = 0;
+  #waiting: (() => void)[] = [];
 
   /** From now on watches deliver nothing; lists are answered. */
   shut(): void {
-    this.#open();
-    this.#opened = new Promise((resolve) => {
-      this.#open = resolve;
-    });
+    this.#open = false;
+    this.#passes = 0;
   }
 
   /** What was held back comes, and what follows too. */
   open(): void {
-    this.#open();
-    this.#opened = Promise.resolve();
+    this.#open = true;
+    this.#wake();
+  }
+
+  /** So many events come, and no more. */
+  pass(events: number): void {
+    this.#passes += events;
+    this.#wake();
   }
 
   /** What is held back is lost, with its connections; watches that are opened afterwards deliver. */
@@ -39,11 +45,31 @@ export class Gate {
   }
 
   async *#held({ body }: TransportResponse): AsyncGenerator<Uint8Array> {
-    for await (const chunk of body) {
+    for await (const event of linesOf(body)) {
       const cuts = this.#cuts;
-      await this.#opened;
+      while (!this.#open && this.#passes === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
       if (cuts !== this.#cuts) throw new TransportError('reset', 'the gate cut the watch');
-      yield chunk;
+      if (!this.#open) this.#passes--;
+      yield event;
     }
   }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+/** An event a piece, however the network cut them. */
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines) yield encoder.encode(`${line}\n`);
+  }
+  if (text !== '') yield encoder.encode(text);
 }

@@ -1,7 +1,8 @@
 /** The client that asks the server each time, over real HTTP: each verb, its options on the wire, and its errors. */
-import { StatusError, TransportError } from 'capstan/cache';
+import { fetchTransport, StatusError, TransportError } from 'capstan/cache';
 import {
   type Client,
+  hasStatusCause,
   isAlreadyExists,
   isConflict,
   isInvalid,
@@ -129,6 +130,16 @@ describe('apply', () => {
       kind: 'ConfigMap',
       ...configMap('a', { page: '1' }),
     });
+  });
+
+  test('is a conflict where another owns the field, and takes it over by force', async () => {
+    const { client } = await live();
+    const page = (value: string) => configMap('a', { page: value });
+    expect((await client.apply(ConfigMaps, page('1'), { fieldOwner: 'me' })).data).toEqual({ page: '1' });
+    const conflict = await client.apply(ConfigMaps, page('2'), { fieldOwner: 'you' }).catch((error: unknown) => error);
+    expect(isConflict(conflict)).toBe(true);
+    expect(hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
+    expect((await client.apply(ConfigMaps, page('2'), { fieldOwner: 'you', force: true })).data).toEqual({ page: '2' });
   });
 
   test('is refused without a field owner, before anything is sent', async () => {
@@ -296,6 +307,18 @@ describe('the defaults of a client', () => {
       `DELETE ${MAPS}/a`,
     ]);
   });
+});
+
+test('the client works over fetch as over any transport, the bodies of deletions included', async () => {
+  const { server } = await live();
+  const client = newClient({ transport: fetchTransport(server.url), fieldOwner: 'me' });
+  const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+  expect((await client.apply(ConfigMaps, configMap('a', { more: '2' }))).data).toEqual({ page: '1', more: '2' });
+  expect((await client.list(ConfigMaps, { namespace: 'default', labelSelector: '!none' })).items).toHaveLength(1);
+  const stale = { preconditions: { resourceVersion: made.metadata.resourceVersion } };
+  await expect(client.delete(ConfigMaps, at('a'), stale)).rejects.toSatisfy(isConflict);
+  await client.delete(ConfigMaps, at('a'), { preconditions: { uid: made.metadata.uid } });
+  await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
 });
 
 describe('what cannot be sent', () => {

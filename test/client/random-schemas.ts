@@ -13,7 +13,8 @@ export interface Sample {
 }
 
 const STRINGS = ['', 'a', 'b', 'ab', 'abc', 'abcdefgh', 'A', 'ä', '10Gi', 'auto', '7'];
-const NUMBERS = [-7, -1, 0, 0.5, 1, 1.5, 2, 3, 5, 10, 15, 100, 2 ** 31, 1e20];
+/** Not beyond what a server's integers hold: it says that 1e20 is no multiple of 5 (1.36.3). */
+const NUMBERS = [-7, -1, 0, 0.5, 1, 1.5, 2, 3, 5, 10, 15, 100, 2 ** 31, 1e15];
 const OTHERS = [true, false, null, [], {}, [1], ['a'], { a: 1 }, { a: 'a' }, { type: 'a' }];
 
 const anyScalar = (random: Random): unknown =>

@@ -55,13 +55,13 @@ test('is kept by order of arrival, and whoever gives up takes no token', async (
       (error: { code: string }) => order.push(`${name} ${error.code}`),
     );
   const abort = new AbortController();
-  const all = [wait('a'), wait('b'), wait('c', abort.signal), wait('d')];
+  const all = [wait('a'), wait('b'), wait('c'), wait('d', abort.signal), wait('e')];
   await clock.settle();
-  expect(limiter.waiting()).toBe(3);
+  expect(limiter.waiting()).toBe(4);
   abort.abort();
   await clock.run(1000);
   await Promise.all(all);
-  expect(order).toEqual(['a at 0', 'c ABORTED', 'b at 100', 'd at 200']);
+  expect(order).toEqual(['a at 0', 'd ABORTED', 'b at 100', 'c at 200', 'e at 300']);
   expect(limiter.waiting()).toBe(0);
   expect(clock.timers()).toBe(0);
 });

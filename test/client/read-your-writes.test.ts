@@ -146,6 +146,23 @@ describe('a read after a write', () => {
     expect((await index).items).toHaveLength(0);
   });
 
+  // Found by random runs: the object was not in the cache when the list began to wait for another, and was when that had come.
+  test('does not show an object that was deleted before, because it came while the list waited for another', async () => {
+    const { client, clock, gate } = await behind();
+    await client.list(ConfigMaps);
+    gate.shut();
+    await client.create(ConfigMaps, configMap('a'));
+    await client.create(ConfigMaps, configMap('deleted'));
+    await client.create(ConfigMaps, configMap('b'));
+    await client.delete(ConfigMaps, at('deleted'));
+    const listing = client.list(ConfigMaps);
+    expect(await settled(clock, listing)).toBe(false);
+    gate.pass(3);
+    expect(await settled(clock, listing)).toBe(false);
+    gate.pass(1);
+    expect((await listing).items.map(({ metadata }) => metadata.name).sort()).toEqual(['a', 'b']);
+  });
+
   test('does not wait for what was written to others, in other resources, by others, or in a dry run', async () => {
     const { client, others, clock, gate } = await behind();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));

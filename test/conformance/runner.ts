@@ -5,7 +5,7 @@
  *
  * It runs on every runtime (test/runtimes/): traces come as text; files.ts reads them where there are files.
  */
-import { sameValue } from './same-value.ts';
+import { firstDifference, sameValue } from './same-value.ts';
 
 /** One line of a file after the first. Everything but `op` depends on the subject. */
 export type Step = { readonly op: string } & Readonly<Record<string, unknown>>;
@@ -183,7 +183,9 @@ async function compare(subject: Subject, trace: Trace, step: Step): Promise<stri
     const want = step[field];
     const got = observed[field];
     const same = subject.same?.(field, want, got, trace) ?? sameValue(want, got);
-    if (!same) messages.push(`${field}: expected ${JSON.stringify(want)}, got ${JSON.stringify(got)}`);
+    if (same) continue;
+    const { path, a, b } = firstDifference(want, got, field);
+    messages.push(`${path}: expected ${JSON.stringify(a)}, got ${JSON.stringify(b)}`);
   }
   return messages;
 }

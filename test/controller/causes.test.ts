@@ -173,6 +173,23 @@ test('nothing is kept of requests that were reconciled, nor after the end', asyn
   expect(controller.report().keys).toEqual([]);
 });
 
+test('places of requests follow those that are queued', () => {
+  const causes = new Causes();
+  const request = (i: number) => ({ namespace: `team-${i % 7}`, name: `web-${i}` });
+  for (let i = 0; i < 50_000; i++) {
+    causes.add(request(i), causeOf('create', i));
+    if (i >= 100) expect(causes.take(request(i - 100)).causes[0]?.at).toBe(i - 100);
+  }
+  expect(causes.size).toBe(100);
+  expect(causes.places).toBeLessThanOrEqual(2 * 100 + 4096);
+  for (let i = 49_900; i < 50_000; i++) expect(causes.take(request(i)).causes).toEqual([causeOf('create', i)]);
+  expect(causes.size).toBe(0);
+  for (let i = 0; i < 10_000; i++) causes.add(request(i), causeOf('update', i));
+  expect([causes.size, causes.places >= 10_000]).toEqual([10_000, true]);
+  for (let i = 0; i < 10_000; i++) causes.take(request(i));
+  expect([causes.size, causes.places <= 4096]).toEqual([0, true]);
+});
+
 test('a map of requests follows what is in it: namespaces that became empty are let go of', () => {
   const map = new RequestMap<number>();
   const request = (i: number) => ({ namespace: `team-${i}`, name: 'web' });

@@ -1,7 +1,7 @@
 /** What a controller says of itself: the answer to "why is my object not reconciled?". */
 import { newControllerManagedBy, TerminalError } from 'capstan/controller';
-import { PrometheusProvider, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PriorityQueue, PrometheusProvider, setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, causeOf, fail, rig } from './rig.ts';
@@ -129,6 +129,18 @@ test('is filtered by a part of the key, and limited; the counts are of all', asy
   expect([one.keys.length, one.recent, one.more, one.queue.waiting]).toEqual([1, [], false, 35]);
   expect(controller.report({ limit: 0 })).toMatchObject({ keys: [], recent: [], more: true });
   expect(() => controller.report({ limit: -1 })).toThrow(/"limit" expected an integer >= 0/);
+});
+
+// A page that looks each second at a queue of a million keys took half a second of each.
+test('reads no more of a long queue than it is asked for', async () => {
+  const snapshots = vi.spyOn(PriorityQueue.prototype, 'snapshot');
+  const { source, start, controller } = rig();
+  await start();
+  for (let i = 0; i < 5000; i++) source.add(`r${i}`, { after: 1000 });
+  const report = controller.report({ limit: 20 });
+  expect([report.keys.length, report.more, report.queue.waiting]).toEqual([20, true, 5000]);
+  expect(snapshots).toHaveBeenCalledTimes(1);
+  vi.restoreAllMocks();
 });
 
 test('reads a queue of many pages', async () => {

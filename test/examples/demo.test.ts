@@ -1,15 +1,16 @@
 /** The parts of the demo that decide whether a run counts as proven: they must be able to say no. */
 import { type Transport, TransportError } from 'capstan/cache';
+import { setControllerReference } from 'capstan/client';
 import { silentLogger } from 'capstan/controller';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Api, pathOf } from '../../examples/demo/api.ts';
 import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
 import { Histogram } from '../../examples/demo/histogram.ts';
 import { InjectedFailure, Measurements } from '../../examples/demo/measurements.ts';
 import { parseOptions, UsageError } from '../../examples/demo/options.ts';
 import { Random } from '../../examples/demo/random.ts';
 import { verify } from '../../examples/demo/verifier.ts';
-import { Api, pathOf } from '../../examples/website/api.ts';
 import { deploymentOf, serviceOf } from '../../examples/website/children.ts';
 import { FINALIZER } from '../../examples/website/controller.ts';
 import { Deployment, Service, Website, type WebsiteObject, websiteCRD } from '../../examples/website/resources.ts';
@@ -192,8 +193,9 @@ describe('the verifier', () => {
     });
     const status = { observedGeneration: website.metadata.generation };
     await api.patch(pathOf(Website, 'n', name, 'status'), { status });
-    await api.create(pathOf(Deployment, 'n'), deploymentOf(website));
-    await api.create(pathOf(Service, 'n'), serviceOf(website));
+    const key = { namespace: 'n', name };
+    await api.create(pathOf(Deployment, 'n'), setControllerReference(website, deploymentOf(key, spec), Website));
+    await api.create(pathOf(Service, 'n'), setControllerReference(website, serviceOf(key, spec), Website));
     await spoil(website);
   }
 

@@ -52,6 +52,19 @@ test('hello-controller: greets every ConfigMap and ends', async () => {
   expect(output.trim().split('\n').sort()).toEqual(['greeted default/first', 'greeted default/last']);
 });
 
+test('provisioner: every claim gets a volume and a directory, and those that are deleted take theirs with them', async () => {
+  const output = await run('examples/provisioner/main.ts');
+  const lines = output.split('\n');
+  expect(lines).toContain('12 claims: 12 volumes, 12 directories');
+  expect(lines).toContain('5 of them deleted: 7 volumes, 7 directories');
+  const volumes = [...output.matchAll(/^ {2}(\S+) Bound (pvc-\S+)$/gm)].map(
+    ([, claim, volume]) => `${claim} ${volume}`,
+  );
+  expect(volumes).toHaveLength(19);
+  expect(new Set(volumes).size, 'those that stay keep their volumes').toBe(12);
+  expect(lines).toContain('12 events ProvisioningSucceeded');
+});
+
 test('webhook-source: what is posted to an endpoint reaches the objects that it concerns', async () => {
   const lines = (await run('examples/webhook-source.ts')).trim().split('\n');
   expect(lines.filter((line) => line.startsWith('pushed'))).toEqual([

@@ -1,13 +1,17 @@
 /** The example controller on the embedded API server, over real HTTP. Conditions are waited for, never times. */
+import type { FactoryOptions } from 'capstan/cache';
+import { eventResource, type KubeEvent } from 'capstan/client';
+import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Api, pathOf } from '../../examples/website/api.ts';
-import { createWebsiteController, FINALIZER } from '../../examples/website/controller.ts';
+import { Api, pathOf } from '../../examples/demo/api.ts';
+import { addWebsiteController, FINALIZER } from '../../examples/website/controller.ts';
 import {
-  type ChildObject,
   Deployment,
+  type DeploymentObject,
   Service,
+  type ServiceObject,
   Website,
   type WebsiteObject,
   websiteCRD,
@@ -37,13 +41,15 @@ afterEach(async () => {
   setErrorHandler(previous);
 });
 
-function startController(): void {
+function startController(cache: FactoryOptions = {}): void {
   const transport = server.transport();
-  const controller = createWebsiteController(transport);
-  const run = controller.run();
+  const manager = newManager({ transport, cache });
+  addWebsiteController(manager);
+  const stop = new AbortController();
+  const running = manager.start({ signal: stop.signal });
   closing.push(async () => {
-    await controller.stop();
-    await run;
+    stop.abort();
+    await running;
     await transport.close?.();
   });
 }
@@ -56,8 +62,12 @@ const create = (name: string, more: object = {}) =>
     spec: { image: 'site:1', replicas: 2, port: 8080, ...more },
   });
 const website = (name: string) => api.get<WebsiteObject>(pathOf(Website, 'default', name));
-const deployment = (name: string) => api.get<ChildObject>(pathOf(Deployment, 'default', name));
-const service = (name: string) => api.get<ChildObject>(pathOf(Service, 'default', name));
+const deployment = (name: string) => api.get<DeploymentObject>(pathOf(Deployment, 'default', name));
+const service = (name: string) => api.get<ServiceObject>(pathOf(Service, 'default', name));
+const events = async (name: string) =>
+  (await api.list<KubeEvent>(pathOf(eventResource, 'default'))).filter(({ regarding }) => regarding?.name === name);
+const condition = async (name: string, type: string) =>
+  (await website(name))?.status?.conditions?.find((one) => one.type === type);
 const observed = async (name: string) => {
   const found = await website(name);
   return found?.status?.observedGeneration === found?.metadata.generation ? found?.metadata.generation : undefined;
@@ -78,8 +88,21 @@ test('a Website gets a Deployment and a Service of its own, a finalizer and a st
   });
   expect(await website('a')).toMatchObject({
     metadata: { finalizers: [FINALIZER] },
-    status: { observedGeneration: 1, address: 'a.default.svc:8080' },
+    status: {
+      observedGeneration: 1,
+      address: 'a.default.svc:8080',
+      conditions: [
+        { type: 'Synced', status: 'True', reason: 'ChildrenMatch', observedGeneration: 1 },
+        { type: 'Available', status: 'False', message: '0 of 2 replicas are available' },
+      ],
+    },
   });
+  await closing.pop()?.(); // the manager, which writes the last events
+  const notes = (await events('a')).map(({ reason, note, regarding }) => [reason, note, regarding?.uid]);
+  expect(notes.sort()).toEqual([
+    ['Created', 'created Deployment a', metadata.uid],
+    ['Created', 'created Service a', metadata.uid],
+  ]);
   expect(errors).toEqual([]);
 });
 
@@ -108,6 +131,46 @@ test('a child that somebody deletes or changes is put back', async () => {
   await expect.poll(async () => (await deployment('a'))?.spec.replicas).toBe(2);
 });
 
+test('the status tells of the Deployment, and changes no more than that does', async () => {
+  startController();
+  await create('a');
+  await expect.poll(() => observed('a')).toBe(1);
+  const synced = await condition('a', 'Synced');
+  await api.patch(pathOf(Deployment, 'default', 'a', 'status'), { status: { availableReplicas: 1 } });
+  await expect.poll(async () => (await condition('a', 'Available'))?.message).toBe('1 of 2 replicas are available');
+  await api.patch(pathOf(Deployment, 'default', 'a', 'status'), { status: { availableReplicas: 2 } });
+  await expect.poll(async () => (await condition('a', 'Available'))?.status).toBe('True');
+  expect(await condition('a', 'Synced')).toEqual(synced);
+});
+
+test('a Service of another of the same name is left alone, said, and taken over once it has gone', async () => {
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'another', controller: true };
+  const metadata = { name: 'a', namespace: 'default', ownerReferences: [owner] };
+  const before = await api.create<ServiceObject>(pathOf(Service, 'default'), { metadata, spec: { ports: [] } });
+  startController();
+  await create('a');
+  await expect.poll(async () => (await condition('a', 'Synced'))?.reason).toBe('NameTaken');
+  expect(await observed('a')).toBeUndefined();
+  expect(await service('a')).toEqual(before);
+  await expect.poll(async () => (await events('a')).map(({ reason }) => reason)).toContain('NameTaken');
+
+  await api.delete(pathOf(Service, 'default', 'a'));
+  await expect.poll(() => observed('a')).toBe(1);
+  expect(await condition('a', 'Synced')).toMatchObject({ status: 'True', reason: 'ChildrenMatch' });
+});
+
+test('a Website that is deleted leaves children of others alone', async () => {
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'another', controller: true };
+  const metadata = { name: 'a', namespace: 'default', ownerReferences: [owner] };
+  await api.create(pathOf(Service, 'default'), { metadata, spec: { ports: [] } });
+  startController();
+  await create('a');
+  await expect.poll(async () => (await condition('a', 'Synced'))?.reason).toBe('NameTaken');
+  await api.delete(pathOf(Website, 'default', 'a'));
+  await expect.poll(() => website('a')).toBeUndefined();
+  expect([await deployment('a'), await service('a')]).toMatchObject([undefined, { metadata }]);
+});
+
 test('a new list of everything leads to no write', async () => {
   // Story: objects in a list carry no apiVersion and no kind. Compared with what the controller would write, all of them
   // seemed to differ after a relist, and each was patched.
@@ -116,7 +179,7 @@ test('a new list of everything leads to no write', async () => {
   await expect.poll(() => observed('a')).toBe(1);
   await closing.pop()?.(); // the controller
   const before = [await deployment('a'), await service('a'), await website('a')];
-  startController();
+  startController({ watchList: false });
   await create('b');
   await expect.poll(() => observed('b')).toBe(1);
   await closing.pop()?.();

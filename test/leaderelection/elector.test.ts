@@ -1,9 +1,13 @@
 /** Terms: how they begin and end, what holdsLease says meanwhile, and who is told what. */
-import { TransportError } from 'capstan/cache';
+import { getEventListeners } from 'node:events';
+import { TransportError, type TransportRequest } from 'capstan/cache';
 import { LeaderElector, LeaseLock, runOrDie } from 'capstan/leaderelection';
 import { type Clock, FakeClock } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sleep } from '../../bindings/cache/wait.ts';
+import { macrotask } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { Random, testSeed } from '../random.ts';
 import { Candidate } from './candidate.ts';
 import { failure, LeaseServer, LeaseTransport, silence } from './lease-server.ts';
 
@@ -361,6 +365,50 @@ describe('a term', () => {
     }
     expect(candidate.transport.methods).not.toContain('PUT');
     await candidate.stop();
+  });
+});
+
+describe('a run that is ended at any moment', () => {
+  const seed = testSeed();
+
+  it(`leaves no timer, no listener and no request behind, a thousand times (CAPSTAN_SEED=${seed})`, async () => {
+    const random = new Random(seed);
+    const server = new LeaseServer();
+    const clock = new FakeClock();
+    for (let i = 0; i < 1000; i++) {
+      const options = { releaseOnCancel: random.chance(0.5), stepDown: random.pick(['deadline', 'lapse'] as const) };
+      const candidate = new Candidate({ server, clock, lock: { identity: `c${i}` }, ...options });
+      const open = new Set<TransportRequest>();
+      candidate.transport.intercept = async (request) => {
+        open.add(request);
+        try {
+          if (random.chance(0.1)) return await silence(request);
+          if (random.chance(0.3)) await sleep(clock, random.next() * 3000, request.signal ?? candidate.cancel.signal);
+          return random.chance(0.2) ? failure(random.pick([409, 500]), 'Conflict') : undefined;
+        } finally {
+          open.delete(request);
+        }
+      };
+      const running = candidate.elector.run({ signal: candidate.cancel.signal });
+      for (let turn = random.int(40); turn > 0; turn--) {
+        await macrotask();
+        if (random.chance(0.3)) clock.step(random.next() * 3000);
+      }
+      candidate.cancel.abort();
+      for (let left = true; left; ) {
+        left = await Promise.race([running.then(() => false), macrotask().then(() => true)]);
+        if (left && random.chance(0.1)) clock.step(500); // a release waits for the answers, and for its deadline
+      }
+      await macrotask(); // for the requests to hear that they were given up
+      expect([i, clock.timers(), open.size, getEventListeners(candidate.cancel.signal, 'abort').length]).toEqual([
+        i,
+        0,
+        0,
+        0,
+      ]);
+      if (candidate.leading !== undefined) expect(candidate.leading.aborted).toBe(true);
+      expect(candidate.elector.holdsLease()).toBe(false);
+    }
   });
 });
 

@@ -6,13 +6,10 @@
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { generationChangedPredicate, newControllerManagedBy } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
-import { Api } from '../../examples/website/api.ts';
-import { reconcileWebsites } from '../../examples/website/controller.ts';
-import { Deployment, Service, Website } from '../../examples/website/resources.ts';
+import { addWebsiteController } from '../../examples/website/controller.ts';
 import { Chromium, findChromium } from '../page/chromium.ts';
 
 const [file = fileURLToPath(new URL('../../docs/live-page.png', import.meta.url)), theme, width = '1080'] =
@@ -32,12 +29,7 @@ const manager = newManager({
   },
   debugPage: { bindAddress: '127.0.0.1:0' },
 });
-newControllerManagedBy(manager)
-  .for(Website, { predicates: [generationChangedPredicate()] })
-  .owns(Deployment)
-  .owns(Service)
-  .withOptions({ maxConcurrentReconciles: 4 })
-  .complete(reconcileWebsites(new Api(manager.transport)));
+addWebsiteController(manager, { maxConcurrentReconciles: 4 });
 const stop = new AbortController();
 const running = manager.start({ signal: stop.signal });
 await manager.elected();

@@ -5,9 +5,9 @@
 import { fetchTransport, TransportError } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CaseServer, until, Watched, type WatchedOptions } from './cache-cluster.ts';
-import { TITLE } from './cache-title.ts';
 import type { ServerOptions } from './cluster-protocol.ts';
 import type { ClusterClaims } from './report.ts';
+import { CACHE_CASES } from './titles.ts';
 
 export function informerCases(claims: ClusterClaims): void {
   const open: Watched[] = [];
@@ -21,7 +21,7 @@ export function informerCases(claims: ClusterClaims): void {
     return watched;
   }
 
-  describe(TITLE, () => {
+  describe(CACHE_CASES, () => {
     afterEach(async () => {
       for (const watched of open.splice(0)) await watched.stop();
     });

@@ -19,7 +19,7 @@ export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
 }
 
-const ConfigMaps = defineResource<ConfigMap>()({
+export const ConfigMaps = defineResource<ConfigMap>()({
   group: '',
   version: 'v1',
   kind: 'ConfigMap',
@@ -32,7 +32,7 @@ const ConfigMaps = defineResource<ConfigMap>()({
 const SPEED = 20;
 
 /** Back-off of seconds would make a suite of minutes. */
-const fastClock: Clock = {
+export const fastClock: Clock = {
   now: () => performance.now() * SPEED,
   setTimer: (run, ms) => setTimeout(run, Math.min(ms / SPEED, 2 ** 31 - 1)),
   clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),

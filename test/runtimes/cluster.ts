@@ -12,7 +12,7 @@ import type { ServerCall, ServerOptions, StartedServer } from './cluster-protoco
 
 const OPEN_TO_PAGES = {
   'access-control-allow-origin': '*',
-  'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+  'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers': 'content-type, accept, accept-encoding',
   'access-control-expose-headers': 'retry-after, content-encoding',
 };

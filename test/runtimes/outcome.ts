@@ -2,8 +2,8 @@
  * From results to a verdict. Nothing passes by being left out: a runtime that was asked for and is missing is named, one that left out tests which
  * others ran has failed, and so has one that ran none.
  */
-import { TITLE as CACHE_CASES } from './cache-title.ts';
 import type { Result } from './shim/registry.ts';
+import { CACHE_CASES, CONTROLLER_CASES } from './titles.ts';
 
 /** Of one runtime, or one group of checks. */
 export interface Outcome {
@@ -38,7 +38,7 @@ export function hasFailed(outcome: Outcome): boolean {
 
 /** The files of cases and what else is the same everywhere; the rest is about one runtime. */
 const isShared = ({ path: [group = ''] }: Result): boolean =>
-  group.endsWith('.ts') || group === 'recorded traces' || group === CACHE_CASES;
+  group.endsWith('.ts') || ['recorded traces', CACHE_CASES, CONTROLLER_CASES].includes(group);
 
 /** The outcomes of runtimes, where each that left out a test of another's has failed. */
 export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {

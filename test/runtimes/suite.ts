@@ -12,14 +12,26 @@ import { exportsCalled } from '../exports-called.ts';
 import { canCollect, drain } from '../workqueue/helpers.ts';
 import { type Implementation, implementations } from '../workqueue/implementations.ts';
 import { informerCases } from './cache-cases.ts';
+import { controllerCases } from './controller-cases.ts';
 import { assertRuntime } from './identity.ts';
 import type { Claims, SuiteMessage, SuiteReport } from './report.ts';
 import { selfCheck } from './self-check.ts';
 import { describe, expect, registry, test } from './shim/index.ts';
 import { describeError } from './shim/registry.ts';
 
-/** Subjects that know no other items than strings. */
-const STRINGS_ONLY: ReadonlySet<string> = new Set(['keys', 'store', 'deltafifo', 'realfifo']);
+/** Subjects that know one form of items. */
+const STRINGS_ONLY: ReadonlySet<string> = new Set([
+  'keys',
+  'store',
+  'deltafifo',
+  'realfifo',
+  'handlers',
+  'predicates',
+  'controller',
+  'leaderelection',
+  'informer',
+  'informer-random',
+]);
 const FORMS: readonly ItemForm[] = ['string', 'request', 'object'];
 
 /** Every exported `…Cases` function of a file of cases, over every implementation. */
@@ -95,6 +107,7 @@ export async function runSuite(claims: Claims, send: (message: SuiteMessage) => 
     for (const [file, module] of cases) registerCases(file, module);
     registerVectors();
     informerCases(claims.cluster);
+    controllerCases(claims.cluster);
     registry.onBegin = (path) => void send({ kind: 'progress', path });
     const results = await registry.run();
     report = { kind: 'report', version, results };

@@ -1,4 +1,4 @@
-/** The option `taken` of get(): told at the moment at which an item is handed out. */
+/** What controllers ask of a queue: the option `taken` of get(), told at the moment at which an item is handed out, and what waits. */
 import { DelayingQueue, FakeClock, PriorityQueue, RateLimitingQueue, WorkQueue } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 
@@ -37,4 +37,21 @@ test('a priority queue tells of it with getWithPriority too, and of a shutdown n
   expect(await last).toEqual({ item: undefined, shutdown: true, priority: 0 });
   expect(taken).toEqual(['a']);
   queue.dispose();
+});
+
+test('a queue says how many items wait for a delay, ready ones that wait too included', () => {
+  const queues: DelayingQueue[] = [
+    new DelayingQueue({ clock }),
+    new RateLimitingQueue(undefined, { inner: new DelayingQueue({ clock }) }),
+    new PriorityQueue(undefined, { clock }),
+  ];
+  for (const queue of queues) {
+    for (const item of ['a', 'b', 'c']) queue.addAfter(item, 1000);
+    expect(queue.waiting()).toBe(3);
+    queue.cancel('a');
+    queue.add('b');
+    expect(queue.waiting()).toBe(queue instanceof PriorityQueue ? 1 : 2); // there an item is ready or waits, never both
+    queue.dispose();
+    expect(() => queue.waiting()).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
+  }
 });

@@ -10,6 +10,7 @@ import { findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
 import type { Client } from '../types.ts';
 import { type CustomResourceDefinition, crdResource } from './definition.ts';
 
+/** Of {@link installCRDs} and {@link uninstallCRDs}. */
 export interface InstallCRDsOptions {
   readonly signal?: AbortSignal;
   /** How long all of them may take, in milliseconds. Default 10 000, as in envtest. */

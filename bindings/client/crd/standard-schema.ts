@@ -15,18 +15,23 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
+/** A value as the schema gives it, or what is wrong with it. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
+/** What a schema has to say against a value. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
+/** What a schema takes. */
 export type InferInput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
+/** What a schema gives. */
 export type InferOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
 
+/** A JSON Schema, of any draft. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** The part of Standard JSON Schema that is used. */

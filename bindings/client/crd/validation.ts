@@ -9,6 +9,7 @@ export interface Issue {
   readonly message: string;
 }
 
+/** An object with its defaults, or what is wrong with it. */
 export type ValidationResult<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly Issue[] };

@@ -20,6 +20,7 @@ export interface ObjectReference {
   fieldPath?: string;
 }
 
+/** Whether somebody should look at it. */
 export type EventType = 'Normal' | 'Warning';
 
 /** How often an event happened, and when for the last time. */

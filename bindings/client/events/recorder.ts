@@ -22,6 +22,7 @@ import { SeriesCache, seriesKey } from './series.ts';
 import { SpamFilter } from './spam-filter.ts';
 import { EventWriter } from './writer.ts';
 
+/** Of {@link newEventRecorder}. */
 export interface EventRecorderOptions {
   /** Where Events go. It needs the right to create and patch `events` of `events.k8s.io`. */
   readonly client: Pick<Writer, 'create' | 'patch'>;

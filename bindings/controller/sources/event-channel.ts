@@ -3,6 +3,7 @@ import { requireInteger } from '../../errors.ts';
 import type { GenericEvent } from '../event.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 
+/** Of an {@link EventChannel}. */
 export interface EventChannelOptions {
   /** How many events may wait until a source takes them. Default 1024. */
   capacity?: number;

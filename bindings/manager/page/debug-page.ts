@@ -14,6 +14,7 @@ import { redact } from './redact.ts';
 import { rememberMisses } from './search.ts';
 import { ASKED, nameAndMessage, stateOf, toJson } from './state.ts';
 
+/** What the live page shows, and to whom. */
 export interface LivePageOptions {
   /** `manager.report()`. */
   state(options: ReportOptions): ManagerReport;

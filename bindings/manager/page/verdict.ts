@@ -18,6 +18,7 @@ import { causeText, count, span } from './words.ts';
  */
 export type VerdictState = 'active' | 'queued' | 'failing' | 'done' | 'blocked' | 'idle';
 
+/** The answer to "why is my object not reconciled?", of one controller about one object. */
 export interface Verdict {
   readonly controller: string;
   readonly namespace: string;

@@ -17,6 +17,8 @@ export type Path = readonly string[];
 
 export class FieldSet {
   readonly #nodes: ReadonlyMap<string, Node>;
+  /** Made once: most writes leave most sets as they are. */
+  #encoded: JsonObject | undefined;
 
   constructor(nodes: ReadonlyMap<string, Node>) {
     this.#nodes = nodes;
@@ -52,14 +54,18 @@ export class FieldSet {
   }
 
   union(other: FieldSet): FieldSet {
+    if (other.size === 0) return this;
+    if (this.size === 0) return other;
     return this.#combine(other, (mine, others) => mine || others, true);
   }
 
   intersection(other: FieldSet): FieldSet {
+    if (this.size === 0 || other.size === 0) return FieldSet.empty;
     return this.#combine(other, (mine, others) => mine && others, false);
   }
 
   difference(other: FieldSet): FieldSet {
+    if (this.size === 0 || other.size === 0) return this;
     return this.#combine(
       other,
       (mine, others) => mine && !others,
@@ -70,6 +76,7 @@ export class FieldSet {
 
   /** Less the other's fields and all that lies below them. */
   withoutTrees(other: FieldSet): FieldSet {
+    if (this.size === 0 || other.size === 0) return this;
     const nodes = new Map<string, Node>();
     for (const [element, { member, below }] of this.#nodes) {
       if (other.has(element)) continue;
@@ -109,13 +116,15 @@ export class FieldSet {
   }
 
   toFieldsV1(): JsonObject {
+    if (this.#encoded !== undefined) return this.#encoded;
     const sorted = [...this.#nodes].sort(([a], [b]) => compareElements(a, b));
-    return Object.fromEntries(
+    this.#encoded = Object.fromEntries(
       sorted.map(([element, { member, below }]) => [
         element,
-        { ...(member && below.size > 0 ? { '.': {} } : {}), ...below.toFieldsV1() },
+        member && below.size > 0 ? { '.': {}, ...below.toFieldsV1() } : below.toFieldsV1(),
       ]),
     );
+    return this.#encoded;
   }
 
   /** Throws a TypeError for what is no such set. */

@@ -25,11 +25,22 @@ export const identifier = (entry: Omit<Entry, 'time' | 'fields'>): string =>
     entry.subresource,
   ]);
 
+/** What stored lists say, as they were written: objects are never mutated, so that a list means the same for as long as it lives. */
+const decoded = new WeakMap<object, Managers>();
+
 /** undefined for what is no list of managers. */
 export function decodeManagers(managedFields: Json | undefined): Managers | undefined {
   if (!Array.isArray(managedFields)) return new Map();
+  const known = decoded.get(managedFields);
+  if (known !== undefined) return known;
+  const managers = decode(managedFields);
+  if (managers !== undefined) decoded.set(managedFields, managers);
+  return managers;
+}
+
+function decode(managedFields: readonly Json[]): Managers | undefined {
   const managers = new Map<string, Entry>();
-  for (const raw of managedFields as readonly Json[]) {
+  for (const raw of managedFields) {
     if (!isObject(raw)) return undefined;
     const { manager = '', operation, apiVersion, fieldsType, fieldsV1, subresource = '', time } = raw;
     if (operation !== 'Apply' && operation !== 'Update') return undefined;
@@ -54,7 +65,7 @@ export function isReset(managedFields: Json | undefined): boolean {
 
 /** Who applied comes first, then by time and name. */
 export function encodeManagers(managers: Managers): readonly JsonObject[] {
-  return [...managers.values()].sort(compareEntries).map((entry) => ({
+  const list = [...managers.values()].sort(compareEntries).map((entry) => ({
     ...(entry.manager === '' ? {} : { manager: entry.manager }),
     operation: entry.operation,
     apiVersion: entry.apiVersion,
@@ -63,6 +74,8 @@ export function encodeManagers(managers: Managers): readonly JsonObject[] {
     fieldsV1: entry.fields.toFieldsV1(),
     ...(entry.subresource === '' ? {} : { subresource: entry.subresource }),
   }));
+  decoded.set(list, managers);
+  return list;
 }
 
 function compareEntries(a: Entry, b: Entry): number {

@@ -14,7 +14,7 @@ import {
   type Writer,
 } from '../apply/ownership.ts';
 import { readFields } from '../fields.ts';
-import { type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
+import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { badRequest } from '../status.ts';
 import { EMPTY } from './empty.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
@@ -87,6 +87,8 @@ function managersFor(live: JsonObject | undefined, next: JsonObject, liveOnly: b
   const had = decodeManagers(live === undefined ? undefined : managedFieldsOf(live)) ?? new Map();
   if (liveOnly) return had;
   const given = managedFieldsOf(next);
+  // What was read is mostly sent back as it was.
+  if (live !== undefined && sameJson(given, managedFieldsOf(live))) return had;
   if (isReset(given)) return new Map();
   const sent = decodeManagers(given);
   return sent === undefined || sent.size === 0 ? had : sent;

@@ -192,7 +192,7 @@ function validateMembers(schema: Schema, value: JsonObject, old: Json | undefine
   for (const name of Array.isArray(required) ? (required as readonly Json[]) : []) {
     const member = value[String(name)];
     const property = properties === undefined ? undefined : schemaAt(properties, String(name));
-    if (member === undefined || (member === null && property?.nullable !== true)) {
+    if (member === undefined || (member === null && property?.type !== undefined && property.nullable !== true)) {
       errors.push(fieldRequired(at(String(name)), ''));
     }
   }

@@ -358,11 +358,12 @@ const isWatch = (query: Record<string, string> | undefined): boolean => query?.w
 const SELECTED = { on: 'yes' };
 const LEFT_OUT = { on: 'no' };
 
-/** As JSON shows it, in order of the keys. */
+/** As JSON shows it, in order of the keys, less the managers that caches cut out. */
 function plain(objects: Map<string, unknown>, { unversioned = false }: Expected): unknown {
   const text = JSON.stringify(
     [...objects].sort(([a], [b]) => (a < b ? -1 : 1)),
-    (member, value: unknown) => (unversioned && member === 'resourceVersion' ? undefined : value),
+    (member, value: unknown) =>
+      member === 'managedFields' || (unversioned && member === 'resourceVersion') ? undefined : value,
   );
   return JSON.parse(text);
 }

@@ -1,8 +1,10 @@
 /** The subjects that are covered, by the name in a file's first line. A file of another subject is listed, not replayed. */
 import type { Subject } from '../runner.ts';
+import { controller } from './controller.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { deltafifo, realfifo } from './fifos.ts';
 import { handlers } from './handlers.ts';
+import { informer } from './informer.ts';
 import { keys } from './keys.ts';
 import { leaderelection } from './leaderelection.ts';
 import { ratelimiters } from './limiters.ts';
@@ -13,9 +15,12 @@ import { workqueue } from './workqueue.ts';
 import { workqueueBlocking } from './workqueue-blocking.ts';
 
 export const subjects: ReadonlyMap<string, Subject> = new Map([
+  ['controller', controller],
   ['delayingqueue', delayingqueue],
   ['deltafifo', deltafifo],
   ['handlers', handlers],
+  ['informer', informer],
+  ['informer-random', informer],
   ['keys', keys],
   ['leaderelection', leaderelection],
   ['predicates', predicates],

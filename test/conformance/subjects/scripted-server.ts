@@ -3,7 +3,7 @@
  * script says, and time is a FakeClock's. Nothing of it waits for real time or touches a socket.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
-import type { Clock } from '../../bindings/clock.ts';
+import type { Clock } from 'capstan/workqueue';
 
 export interface ScriptEntry {
   expect: 'list' | 'watch' | 'refused';
@@ -24,7 +24,7 @@ export interface SeenRequest {
 }
 
 /** The pause after each part of a stream. */
-const PAUSE_MS = 10;
+export const PAUSE_MS = 10;
 
 export class ScriptedServer implements Transport {
   readonly seen: (SeenRequest | { refused: true; atMs: number })[] = [];

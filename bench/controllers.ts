@@ -1,0 +1,59 @@
+/**
+ * The controller work: a controller that reads its object from the cache, in a process of its own, on updates over loopback HTTP that come as
+ * fast as it takes them. What counts is its CPU time per event until the last version of every object has been reconciled; each program checks
+ * that itself.
+ *
+ * Ours is run with three readers, as what it decodes depends on what is read (controller-readers.ts). The peers have decoded everything by then and
+ * are run once: one worker, a priority queue where there is one, no debounce, each as it comes.
+ */
+import { READERS } from './controller-readers.ts';
+import { cost, type Figure, showCount } from './figures.ts';
+import { figuresOf, figuresOfScript, type GoProgram } from './programs.ts';
+import { inTurn, type Readers } from './readers.ts';
+import { verdictOf } from './rounds.ts';
+import { withServer } from './servers.ts';
+
+/** Each of the server's Pods has to be updated once at least. */
+const FEWEST_EVENTS = 1000;
+
+/** What the controller is meant to cost: a line for each goal whose peer was measured. */
+export function controllerGoals(figures: readonly Figure[]): string[] {
+  const costOf = (peer: string, work: string): number | undefined => {
+    const figure = figures.find((each) => each.peer === peer && each.work === work);
+    return figure && cost(figure);
+  };
+  const lines: string[] = [];
+  for (const work of ['controller', 'controller-spec', 'controller-client']) {
+    const ours = costOf('capstan', work);
+    for (const [peer, goal] of [
+      ['client-node', 1 / 2.5],
+      ['controller-runtime', 1 / 10],
+    ] as const) {
+      const theirs = costOf(peer, 'controller');
+      if (ours !== undefined && theirs !== undefined)
+        lines.push(verdictOf(`${work}: our CPU of ${peer}'s`, ours / theirs, goal, 3));
+    }
+  }
+  for (const { peer, work, n, reconciles } of figures)
+    lines.push(`${work}: ${peer} reconciled ${reconciles} times for ${n} events`);
+  return lines;
+}
+
+export async function measureControllers(events: number, runtime: GoProgram, notes: string[]): Promise<Figure[]> {
+  if (events < FEWEST_EVENTS) {
+    notes.push(`controller ${showCount(events)} is not measured: it takes ${FEWEST_EVENTS} events at least`);
+    return [];
+  }
+  return withServer('./peers/watch-server.mjs', [String(events)], async (url) => {
+    const n = String(events);
+    const readers: Readers = new Map();
+    for (const reader of READERS) {
+      readers.set(`capstan ${reader}`, () => figuresOfScript('./capstan-controller.ts', [url, n, reader]));
+    }
+    readers.set('client-node', () => figuresOfScript('./peers/client-node/controller.mjs', [url, n]));
+    if ('program' in runtime) readers.set('controller-runtime', () => figuresOf(runtime.program, [url, n]));
+    const figures = await inTurn('controller', readers, notes);
+    notes.push(...controllerGoals(figures));
+    return figures;
+  });
+}

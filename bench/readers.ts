@@ -1,0 +1,45 @@
+/**
+ * Readers of one watch in turn, each in a process of its own, some rounds of them: what disturbs the machine for a while disturbs all alike. A peer
+ * that fails is named in the notes and left out; ours must not fail.
+ */
+import { type Figure, median } from './figures.ts';
+import { reasonOf } from './programs.ts';
+
+const ROUNDS = 5;
+
+/** By the name of each reader, which begins with `capstan` where it is ours, one run of it. */
+export type Readers = Map<string, () => Promise<Figure[]>>;
+
+export async function inTurn(work: string, readers: Readers, notes: string[]): Promise<Figure[]> {
+  const runs = new Map([...readers.keys()].map((reader) => [reader, [] as Figure[]]));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [reader, read] of readers) {
+      try {
+        runs.get(reader)?.push(...(await read()));
+      } catch (error) {
+        if (reader.startsWith('capstan')) throw error;
+        notes.push(`${work}: ${reader} failed and is left out: ${reasonOf(error)}`);
+        readers.delete(reader);
+        runs.delete(reader);
+      }
+    }
+  }
+  return [...runs.values()].map(merge).filter((figure) => figure !== undefined);
+}
+
+function merge(runs: readonly Figure[]): Figure | undefined {
+  const [first] = runs;
+  if (first === undefined) return undefined;
+  const wall = runs.map((figure) => figure.ns);
+  const cpu = runs.map((figure) => figure.cpu ?? Number.NaN);
+  return {
+    ...first,
+    ns: median(wall),
+    min: Math.min(...wall),
+    max: Math.max(...wall),
+    cpu: median(cpu),
+    cpuMin: Math.min(...cpu),
+    cpuMax: Math.max(...cpu),
+    ...(first.reconciles === undefined ? {} : { reconciles: median(runs.map((figure) => figure.reconciles ?? 0)) }),
+  };
+}

@@ -1,0 +1,74 @@
+/** The command line. A flag that is not understood is an error: nothing is guessed. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+export interface ProgramOptions {
+  /** Where the API server is; undefined: the demonstration on the embedded one. */
+  readonly target: { server: string } | { kubeconfig: string } | 'in-cluster' | undefined;
+  readonly root: string;
+  /** Of the Lease. */
+  readonly namespace: string;
+  readonly workers: number;
+  readonly healthProbe: string;
+  readonly metrics: string;
+}
+
+export const USAGE = `Usage: node examples/provisioner/main.ts [flags]
+
+Without --server, --kubeconfig or --in-cluster it shows itself on an embedded API server, and ends.
+
+  --server URL        provision for the API server at this address
+  --kubeconfig FILE   provision for the cluster of this kubeconfig's current context
+  --in-cluster        provision for the cluster that it runs in
+  --root DIR          the folder of the directories (${join(tmpdir(), 'capstan-volumes')})
+  --namespace NAME    the namespace of the Lease (default)
+  --workers N         workers of each queue (4)
+  --health ADDRESS    where /healthz and /readyz are served (0, nowhere)
+  --metrics ADDRESS   where /metrics is served (0, nowhere)
+  --help              this text`;
+
+export class UsageError extends Error {}
+
+/** `undefined` when only help was asked for. */
+export function parseOptions(args: string[]): ProgramOptions | undefined {
+  const values = parse(args);
+  if (values.help) return undefined;
+  const { server, kubeconfig, workers = '4' } = values;
+  const inCluster = values['in-cluster'] ?? false;
+  if ([server !== undefined, kubeconfig !== undefined, inCluster].filter(Boolean).length > 1)
+    throw new UsageError('--server, --kubeconfig and --in-cluster exclude each other');
+  if (!/^[1-9]\d{0,2}$/.test(workers))
+    throw new UsageError(`--workers expected 1 to 999, got ${JSON.stringify(workers)}`);
+  return {
+    target: inCluster
+      ? 'in-cluster'
+      : server !== undefined
+        ? { server }
+        : kubeconfig !== undefined
+          ? { kubeconfig }
+          : undefined,
+    root: values.root ?? join(tmpdir(), 'capstan-volumes'),
+    namespace: values.namespace ?? 'default',
+    workers: Number(workers),
+    healthProbe: values.health ?? '0',
+    metrics: values.metrics ?? '0',
+  };
+}
+
+function parse(args: string[]) {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  try {
+    return parseArgs({
+      args,
+      options: {
+        ...{ server: text, kubeconfig: text, root: text, namespace: text, workers: text, health: text, metrics: text },
+        'in-cluster': flag,
+        help: flag,
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error });
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The provisioner as a part of a manager: informers feed two queues of uids, one of claims and one of volumes, each with workers of its own.
+ * What it keeps true: nothing but the API and the notes of unfinished directories is its memory, so that any process may go on where another
+ * one was killed.
+ */
+import { DeletedFinalStateUnknown, FilteringResourceEventHandler, type ResourceEventHandler } from 'capstan/cache';
+import { type ObjectMeta, objectReference } from 'capstan/client';
+import { type Runnable, withFields } from 'capstan/controller';
+import type { ControllerManager } from 'capstan/manager';
+import type { RateLimiter } from 'capstan/workqueue';
+import { Claims } from './claims.ts';
+import { Directories } from './directories.ts';
+import { type ClassObject, PersistentVolume, PersistentVolumeClaim, PROVISIONER, StorageClass } from './resources.ts';
+import { type Failure, UidQueue } from './uid-queue.ts';
+import { Volumes } from './volumes.ts';
+
+export interface ProvisionerOptions {
+  /** The folder of the directories. Pods get at them under this very path, so every node must have it. */
+  readonly root: string;
+  /** What classes call it. Default `capstan.dev/directory`. */
+  readonly name?: string;
+  /** Of each queue. Default 4. */
+  readonly workers?: number;
+  /** For one try, in milliseconds. Default 60 000. */
+  readonly timeout?: number;
+  /** So many failures in a row, and a claim or a volume is left alone until it changes. Default 15. */
+  readonly maxFailures?: number;
+  /** Makes the limiter of a queue. Default: 15 s to 1000 s a uid, and 10 a second for all. */
+  readonly rateLimiter?: () => RateLimiter;
+}
+
+/** Runs while this process leads. */
+export class Provisioner implements Runnable {
+  readonly name: string;
+  readonly #informers;
+  readonly #directories: Directories;
+  readonly #claims: Claims;
+  readonly #volumes: Volumes;
+  readonly #claimQueue: UidQueue;
+  readonly #volumeQueue: UidQueue;
+
+  constructor(manager: ControllerManager, options: ProvisionerOptions) {
+    const { name = PROVISIONER, workers = 4, timeout = 60_000, maxFailures = 15, rateLimiter } = options;
+    const { client, cache, clock } = manager;
+    this.name = name;
+    this.#informers = {
+      claims: cache.informerFor(PersistentVolumeClaim),
+      volumes: cache.informerFor(PersistentVolume),
+      classes: cache.informerFor(StorageClass),
+    };
+    const { claims, volumes, classes } = this.#informers;
+    const events = manager.eventRecorder(name);
+    this.#directories = new Directories(options.root);
+    const shared = { provisioner: name, client, directories: this.#directories };
+    this.#claims = new Claims({ ...shared, claims: claims.getIndexer(), classes: classes.lister(), events });
+    this.#volumes = new Volumes({ ...shared, volumes: volumes.getIndexer() });
+    const settings = {
+      ...{ workers, timeout, maxFailures, clock },
+      logger: withFields(manager.logger, { provisioner: name }),
+      metricsProvider: manager.queueMetrics,
+      mayWork: () => manager.holdsLease(),
+    };
+    this.#claimQueue = new UidQueue({
+      ...settings,
+      name: 'claims',
+      rateLimiter: rateLimiter?.(),
+      work: (uid, signal) => this.#claims.provision(uid, signal),
+      onFailure: (uid, failure) => {
+        const claim = this.#claims.byUid(uid);
+        if (claim === undefined) return;
+        const reason = failure.givenUp ? 'ProvisioningGivenUp' : 'ProvisioningFailed';
+        const note = { type: 'Warning', reason, action: 'Provisioning', note: noteOf(failure) } as const;
+        events.event(objectReference(PersistentVolumeClaim, claim), note);
+      },
+    });
+    this.#volumeQueue = new UidQueue({
+      ...settings,
+      name: 'volumes',
+      rateLimiter: rateLimiter?.(),
+      work: (uid, signal) => this.#volumes.reclaim(uid, signal),
+      onFailure: (uid, failure) => {
+        const volume = this.#volumes.byUid(uid);
+        if (volume === undefined) return;
+        const reason = failure.givenUp ? 'VolumeDeletionGivenUp' : 'VolumeFailedDelete';
+        const note = { type: 'Warning', reason, action: 'Deleting', note: noteOf(failure) } as const;
+        events.event(objectReference(PersistentVolume, volume), note);
+      },
+    });
+  }
+
+  /** The manager has synced the informers before it calls this. */
+  async start({ signal }: { signal: AbortSignal }): Promise<void> {
+    for (const { uid } of await this.#directories.unfinished()) this.#claimQueue.add(uid);
+    const { claims, volumes, classes } = this.#informers;
+    const ofClasses = classes.addEventHandler(this.#onClasses());
+    const ofClaims = claims.addEventHandler(feed(this.#claimQueue, (claim) => this.#claims.isOurs(claim)));
+    const ofVolumes = volumes.addEventHandler(feed(this.#volumeQueue, (volume) => this.#volumes.isOurs(volume)));
+    try {
+      await Promise.all([this.#claimQueue.run(signal), this.#volumeQueue.run(signal)]);
+    } finally {
+      classes.removeEventHandler(ofClasses);
+      claims.removeEventHandler(ofClaims);
+      volumes.removeEventHandler(ofVolumes);
+    }
+  }
+
+  /** A class may come after its claims. */
+  #onClasses(): ResourceEventHandler<ClassObject> {
+    const look = (storageClass: ClassObject): void => {
+      if (storageClass.provisioner !== this.name) return;
+      for (const { metadata } of this.#claims.ofClass(storageClass)) this.#claimQueue.changed(metadata.uid ?? '');
+    };
+    return {
+      onAdd: look,
+      onUpdate: (old, now) => {
+        if (old.metadata.resourceVersion !== now.metadata.resourceVersion) look(now);
+      },
+    };
+  }
+}
+
+/** Queues uids of what passes the filter. An object that a new list brings unchanged does not count as changed. */
+function feed<T extends { metadata: ObjectMeta }>(
+  queue: UidQueue,
+  filterFunc: (object: T) => boolean,
+): ResourceEventHandler<T> {
+  const uidOf = ({ metadata: { uid = '' } }: T): string => uid;
+  return new FilteringResourceEventHandler<T>({
+    filterFunc,
+    handler: {
+      onAdd: (object) => queue.changed(uidOf(object)),
+      onUpdate(old, now) {
+        if (uidOf(old) !== uidOf(now)) queue.gone(uidOf(old)); // deleted and created again while the watch was down
+        if (old.metadata.resourceVersion === now.metadata.resourceVersion) queue.add(uidOf(now));
+        else queue.changed(uidOf(now));
+      },
+      onDelete(gone) {
+        const last = gone instanceof DeletedFinalStateUnknown ? gone.obj : gone;
+        if (last !== undefined) queue.gone(uidOf(last));
+      },
+    },
+  });
+}
+
+function noteOf({ error, failures, givenUp }: Failure): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return givenUp ? `given up after ${failures} failures, until it changes: ${why}` : why;
+}

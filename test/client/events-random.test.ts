@@ -1,0 +1,99 @@
+/**
+ * The recorder beside a count: whatever fails on the way, answers that are lost included, each event that was asked for is told once, by an
+ * Event of its own or in the count of a series.
+ */
+import { StatusError, TransportError } from 'capstan/cache';
+import { type KubeEvent, newEventRecorder } from 'capstan/client';
+import { FakeClock } from 'capstan/testing';
+import { setErrorHandler } from 'capstan/workqueue';
+import { expect, it, onTestFinished } from 'vitest';
+import { Random, testSeed } from '../random.ts';
+import { ScriptedSink, type Sent } from './event-sink.ts';
+
+const MINUTE = 60_000;
+const REASONS = ['A', 'B', 'C', 'D', 'E'];
+const seed = testSeed();
+
+/** What a server keeps, and what it answers: at random it fails before it does what it was asked, or its answer is lost after it did. */
+class Kept {
+  readonly events = new Map<string, { reason: string; count: number }>();
+  readonly #random: Random;
+  failing = true;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  answer(sent: Sent): unknown {
+    const fate = this.failing ? this.#random.int(8) : 7;
+    if (fate === 0) return new TransportError('refused', 'refused');
+    if (fate === 1) return new StatusError(503, {}, 'POST');
+    const known = this.events.get(sent.name);
+    if (sent.verb === 'create' && known !== undefined)
+      return new StatusError(409, { reason: 'AlreadyExists', message: 'there' }, 'POST');
+    if (sent.verb === 'patch' && known === undefined) return new StatusError(404, { reason: 'NotFound' }, 'PATCH');
+    const reason = known?.reason ?? (sent.event as KubeEvent).reason;
+    const count = sent.series?.count ?? 1;
+    expect(count, 'no older count overtakes a newer').toBeGreaterThanOrEqual(known?.count ?? 1);
+    this.events.set(sent.name, { reason, count });
+    return fate === 2 ? new TransportError('reset', 'the answer was lost') : undefined;
+  }
+}
+
+it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SEED=${seed})`, async () => {
+  console.log(`events: CAPSTAN_SEED=${seed}`);
+  const before = setErrorHandler(() => undefined);
+  onTestFinished(() => {
+    setErrorHandler(before);
+  });
+  const random = new Random(seed);
+  for (let round = 0; round < 25; round++) {
+    const clock = new FakeClock();
+    const kept = new Kept(random.fork());
+    const sink = new ScriptedSink();
+    const slow = random.fork();
+    let crowded = false;
+    const underWay = new Set<string>();
+    sink.answer = async (sent) => {
+      crowded ||= underWay.has(sent.name);
+      underWay.add(sent.name);
+      const ms = slow.pick([0, 0, 100, 3000]);
+      if (ms > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, ms));
+      const answer = kept.answer(sent);
+      if (ms > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, ms));
+      underWay.delete(sent.name);
+      return answer;
+    };
+    const recorder = newEventRecorder({
+      client: sink.client,
+      reportingController: 'c1',
+      burst: 1_000_000,
+      clock,
+      wallNow: () => clock.now(),
+      random: () => random.next(),
+    });
+    const told = new Map(REASONS.map((reason) => [reason, 0]));
+    for (let step = 0; step < 60; step++) {
+      for (let burst = random.int(4); burst >= 0; burst--) {
+        const reason = random.pick(REASONS);
+        told.set(reason, (told.get(reason) ?? 0) + 1);
+        recorder.event(
+          { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', uid: 'u' } },
+          { reason, action: 'Do' },
+        );
+      }
+      await clock.run(random.pick([0, 1, 150, 2000, 5000, 20_000, MINUTE, 3 * MINUTE, 6 * MINUTE, 7 * MINUTE]));
+    }
+    kept.failing = false;
+    const done = recorder.shutdown();
+    await clock.run(MINUTE);
+    await done;
+    const { lost, filtered } = recorder.counts();
+    expect([lost, filtered]).toEqual([0, 0]);
+    expect(crowded, 'two requests for one Event at once').toBe(false);
+    const kinds = new Map(REASONS.map((reason) => [reason, 0]));
+    for (const { reason, count } of kept.events.values()) kinds.set(reason, (kinds.get(reason) ?? 0) + count);
+    expect([...kinds], `round ${round}`).toEqual([...told]);
+    expect(clock.timers()).toBe(0);
+  }
+});

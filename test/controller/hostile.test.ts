@@ -1,0 +1,232 @@
+/** What users bring along fails: loggers, tracers, sources, clocks, queues. None of it may lose a request, hide an error or end the process. */
+import { createController, type LogFields, newControllerManagedBy, type Source, type Tracer } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { CapstanError, FakeClock, PriorityQueue, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { FakeCluster } from './fake-cluster.ts';
+import { FakeManager } from './fake-manager.ts';
+import { Widget, widget } from './resources.ts';
+import { fail, rig, TestSource } from './rig.ts';
+
+let reported: { error: unknown; what: string }[];
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error, what) => reported.push({ error, what }));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+const broken = (): never => {
+  throw new Error('broken');
+};
+const messages = (): string[] => reported.map(({ error }) => (error as Error).message);
+
+// A tracer that was made async (to wait for an exporter, say) answered with a promise of its own. When that was rejected nobody had
+// listened, and the unhandled rejection ended the process, controllers and all.
+test('a tracer whose answer is a promise that fails is reported, and costs no reconcile', async () => {
+  const unhandled: unknown[] = [];
+  const listener = (reason: unknown): void => void unhandled.push(reason);
+  process.on('unhandledRejection', listener);
+  onTestFinished(() => void process.off('unhandledRejection', listener));
+  const startActiveSpan = async (): Promise<never> => broken();
+  const { source, calls, clock, start } = rig(undefined, { tracer: { startActiveSpan } as unknown as Tracer });
+  await start();
+  source.add('a');
+  await clock.settle();
+  expect(calls).toEqual(['a@0']);
+  expect(reported).toMatchObject([{ what: 'tracer', error: { message: 'broken' } }]);
+  expect(unhandled).toEqual([]);
+});
+
+describe('a logger that throws', () => {
+  // pino throws once its destination has been closed, which programs do when they are told to end. A controller that wanted to say that it starts
+  // or has ended rejected with that error; under a manager it took everything else with it.
+  test('ends no controller, whatever it was to say; the errors that it was told of go to the hook', async () => {
+    const logger = { debug: broken, info: broken, warn: broken, error: broken };
+    const { source, calls, errors, clock, start, controller, ended } = rig(fail, { logger });
+    await start();
+    source.add('a');
+    await clock.run(5);
+    await controller.stop();
+    await ended();
+    expect(calls).toEqual(['a@0', 'a@5']);
+    expect(errors).toEqual([]);
+    expect(messages()).toContain('not yet');
+    expect(new Set(messages())).toEqual(new Set(['not yet', 'broken']));
+  });
+
+  // The context was made in the same breath as the call, so that no request was ever reconciled.
+  test('or a logConstructor that does costs what it would have said, not the reconciles', async () => {
+    const { source, calls, errors, clock, start } = rig(undefined, { logConstructor: broken });
+    await start();
+    source.add('a');
+    await clock.run(100);
+    expect(calls).toEqual(['a@0']);
+    expect(errors).toEqual([]);
+    expect(reported[0]?.what).toContain('logConstructor');
+  });
+
+  test('is called as it is otherwise: with fields only where there are some', async () => {
+    const calls: unknown[][] = [];
+    const say = (...args: [string, LogFields?]): void => void calls.push(args);
+    const manager = newManager({
+      transport: new FakeCluster(),
+      clock: new FakeClock(),
+      logger: { debug: say, info: say, warn: say, error: say },
+    });
+    manager.logger.info('alone');
+    manager.logger.info('more', { a: 1 });
+    expect(calls).toEqual([['alone'], ['more', { a: 1 }]]);
+  });
+});
+
+// A time-out has to name what it waited for. It asked the sources, one of them could not say, and its error was given in place of the time-out;
+// a look at the live page failed in the same way.
+test('a source whose status fails hides neither the time-out nor the report', async () => {
+  const source: Source = {
+    name: 'mute',
+    start: async () => undefined,
+    waitForSync: () => new Promise(() => undefined),
+    status: broken,
+  };
+  const { errors, clock, start, controller } = rig(undefined, { sources: [source], cacheSyncTimeout: 100 });
+  await start();
+  expect(controller.report().sources).toMatchObject([{ name: 'mute', synced: false }]);
+  await clock.run(100);
+  expect(errors).toMatchObject([{ code: 'CACHE_SYNC_TIMEOUT', message: expect.stringContaining('mute') }]);
+});
+
+describe('a queue that takes nothing more', () => {
+  class FullQueue extends PriorityQueue<Request> {
+    isFull = false;
+
+    override addWithOpts(...args: Parameters<PriorityQueue<Request>['addWithOpts']>): void {
+      if (this.isFull) throw new CapstanError('OUT_OF_MEMORY', 'no room');
+      super.addWithOpts(...args);
+    }
+  }
+
+  // A worker that failed adds its request again before it rests. Where that failed too the request was gone, and the controller went on as if it
+  // had been reconciled.
+  test('after a worker failed ends the controller instead of losing the request', async () => {
+    let queue: FullQueue | undefined;
+    const clock = new FakeClock();
+    const now = clock.now.bind(clock);
+    let isAway = false;
+    const { source, errors, start, ended } = rig(
+      () => {
+        isAway = true;
+        if (queue !== undefined) queue.isFull = true;
+      },
+      {
+        clock,
+        newQueue: (_name, limiter) => {
+          queue = new FullQueue(limiter, { key: requestKey, clock: new FakeClock() });
+          return queue;
+        },
+      },
+    );
+    clock.now = () => (isAway ? broken() : now());
+    await start();
+    source.add('a');
+    await new Promise(setImmediate);
+    isAway = false;
+    await ended();
+    expect(errors).toMatchObject([{ code: 'OUT_OF_MEMORY' }]);
+  });
+
+  // The same for a request that was taken while the lease was not valid.
+  test('back from a process that does not lead ends the controller too', async () => {
+    const manager = new FakeManager();
+    manager.holds = false;
+    const source = new TestSource();
+    const queue = new FullQueue(undefined, { key: requestKey, clock: manager.clock });
+    createController<object>({
+      manager,
+      name: 'hostile-full',
+      sources: [source],
+      newQueue: () => queue,
+      reconcile: () => undefined,
+    });
+    await manager.start();
+    source.add('a');
+    queue.isFull = true;
+    await manager.clock.settle();
+    expect(manager.errors).toMatchObject([{ code: 'OUT_OF_MEMORY' }]);
+  });
+});
+
+// Names are given back when a controller has ended. One that its manager never came to start never ended, and so a process that made managers one
+// after the other (tests do, and programs that begin anew when they lost the lease) could not use its name again.
+test('a controller whose manager ends before it starts it gives its name back', async () => {
+  for (let round = 0; round < 2; round++) {
+    const manager = newManager({ transport: new FakeCluster(), clock: new FakeClock() });
+    newControllerManagedBy(manager)
+      .for(Widget)
+      .named('hostile-never')
+      .complete(() => undefined);
+    await manager.start({ signal: AbortSignal.abort() });
+  }
+});
+
+test('errors whose members throw, and what is no error at all, are failures like others', async () => {
+  const noMessage = Object.defineProperty(new Error(), 'message', { get: broken });
+  const noCause = Object.defineProperty(new Error(), 'cause', { get: broken });
+  for (const thrown of [
+    noMessage,
+    noCause,
+    Object.create(null),
+    undefined,
+    new Proxy({}, { getPrototypeOf: broken }),
+  ]) {
+    let isFirst = true;
+    const { source, calls, errors, clock, start } = rig(() => {
+      if (!isFirst) return;
+      isFirst = false;
+      throw thrown;
+    });
+    await start();
+    source.add('a');
+    source.add('b');
+    await clock.run(1000);
+    expect(calls.map((call) => call.slice(0, 1)).sort()).toEqual(['a', 'a', 'b']);
+    expect(errors).toEqual([]);
+  }
+});
+
+test('keys of any characters are reconciled as they are; what is no key is refused where it is added', async () => {
+  const { source, calls, start, clock, controller } = rig();
+  await start();
+  const names = ['__proto__', 'constructor', 'a/b', '\ud800', '\u0000', 'é', 'e\u0301', 'x'.repeat(100_000)];
+  for (const name of names) source.add(name);
+  for (const name of [undefined, null, 5, {}]) {
+    expect(() => source.add(name as string)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  }
+  await clock.settle();
+  expect(calls).toEqual(names.map((name) => `${name}@0`));
+  expect(controller.report().queue).toMatchObject({ ready: 0, waiting: 0, processing: 0 });
+});
+
+test('a source that is added while the controller ends is not started, nor is one that was taken away twice', async () => {
+  const cluster = new FakeCluster();
+  cluster.put('widgets', widget('a'));
+  const gate = Promise.withResolvers<void>();
+  const { source, controller, clock, start, calls } = rig(() => gate.promise, { transport: cluster });
+  await start();
+  source.add('a');
+  await clock.settle();
+  const stopped = controller.stop();
+  const late = new TestSource('late');
+  const remove = controller.watch(late);
+  remove();
+  remove();
+  gate.resolve();
+  await stopped;
+  const later = new TestSource('later');
+  controller.watch(later);
+  await clock.settle();
+  expect([late.starts, later.starts]).toEqual([0, 0]);
+  expect(calls).toEqual(['a@0']);
+});

@@ -1,0 +1,51 @@
+/** The event recorders of a manager. The counterpart of "should provide a function to get the EventRecorder" of controller-runtime's manager. */
+import { defineResource } from 'capstan/cache';
+import { eventResource } from 'capstan/client';
+import { newManager } from 'capstan/manager';
+import { fakeClient, fakeTransport } from 'capstan/testing';
+import { expect, test } from 'vitest';
+import { hearReports } from '../workqueue/reported.ts';
+
+const reported = hearReports();
+
+const ConfigMap = defineResource<{ metadata: { name: string; namespace?: string } }>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+
+test('a controller may record events until it has ended, and they are written before the manager ends', async () => {
+  const transport = fakeTransport();
+  const manager = newManager({ transport });
+  const recorder = manager.eventRecorder('example.com/tests');
+  expect(manager.eventRecorder('example.com/tests')).toBe(recorder);
+  expect(manager.eventRecorder('example.com/others')).not.toBe(recorder);
+  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a', uid: '1' } };
+  manager.add({
+    name: 'speaker',
+    async start({ signal }) {
+      recorder.event(map, { reason: 'Started', action: 'Starting' });
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await manager.client.create(ConfigMap, { metadata: { namespace: 'default', name: 'a' } }); // it takes a while
+      recorder.event(map, { reason: 'Ended', action: 'Ending', note: 'the last word' });
+    },
+  });
+  const stopper = new AbortController();
+  const done = manager.start({ signal: stopper.signal });
+  await manager.elected();
+  stopper.abort();
+  await done;
+  const { items } = await fakeClient({ server: transport }).list(eventResource, { namespace: 'default' });
+  expect(items.map(({ reason }) => reason).sort()).toEqual(['Ended', 'Started']);
+  expect(items[0]).toMatchObject({ reportingController: 'example.com/tests', regarding: { name: 'a' } });
+  expect(reported).toEqual([]);
+});
+
+test('a name that is none is refused, and a manager that has ended gives no recorder', async () => {
+  const manager = newManager({ transport: fakeTransport() });
+  expect(() => manager.eventRecorder('no name/at/all')).toThrow('reportingController');
+  await manager.start({ signal: AbortSignal.abort() });
+  expect(() => manager.eventRecorder('example.com/late')).toThrow('the manager is being stopped');
+});

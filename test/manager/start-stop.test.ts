@@ -1,0 +1,48 @@
+/**
+ * The starts and stops of bench/start-stop-run.ts in a short form: a hundred managers with controllers, sources, election and client, each stopped
+ * wherever chance has it. `npm run soak:start-stop` is the long one, of a thousand.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { grewTooMuch, type StartStopReport, startStop } from '../../bench/start-stop-run.ts';
+import { Random, testSeed } from '../random.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function run(cycles: number, meddle: (call: number) => void = () => undefined): Promise<StartStopReport> {
+  const seed = testSeed();
+  console.log(`CAPSTAN_SEED=${seed}`);
+  const random = new Random(seed);
+  let calls = 0;
+  return startStop({
+    cycles,
+    collect,
+    random: () => {
+      meddle(calls++);
+      return random.next();
+    },
+  });
+}
+
+test('managers that are stopped at random points leave nothing behind, and free what they held', {
+  timeout: 120_000,
+}, async () => {
+  const { problems, reconciles, worked, led, failed } = await run(100);
+  expect(problems).toEqual([]);
+  expect(reconciles).toBeGreaterThan(100);
+  for (const count of [worked, led, failed]) expect(count).toBeGreaterThan(0);
+});
+
+test('timers that are left are found, and memory that is not given back', { timeout: 120_000 }, async () => {
+  const timers: ReturnType<typeof setTimeout>[] = []; // the test runner has some of its own, which come and go
+  const { problems } = await run(10, (call) => {
+    if (call < 10) timers.push(setTimeout(() => undefined, 1e6));
+  });
+  for (const timer of timers) clearTimeout(timer);
+  expect(problems).toEqual(['after cycle 10 there is more than before: Timeout']);
+  const report = { problems: [], reconciles: 1, worked: 1, led: 1, failed: 1, early: 30e6 };
+  expect(grewTooMuch({ ...report, late: 31e6 })).toBe(false);
+  expect(grewTooMuch({ ...report, late: 40e6 })).toBe(true);
+});
