@@ -32,7 +32,7 @@ const OWN = {
 const DOT = /(^|\/)_(?=gitignore$|dockerignore$)/;
 
 /**
- * Writes a project into a folder that does not exist or is empty, and gives the paths of its files, relative to it.
+ * Writes a project into a folder that does not exist or is empty, but for `.git`, and gives the paths of its files, relative to it.
  *
  * @throws CapstanError INVALID_ARGUMENT for names that the API server would refuse or that the project uses already, and for a folder
  *   with something in it: then nothing was written
@@ -73,7 +73,7 @@ function checkedNames({ kind, group, name }: ProjectOptions): Names {
 async function requireEmpty(folder: string): Promise<void> {
   let found: string[];
   try {
-    found = await readdir(folder);
+    found = (await readdir(folder)).filter((name) => name !== '.git'); // a new repository
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;

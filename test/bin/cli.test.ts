@@ -31,6 +31,14 @@ describe('the command line', () => {
     expect(readdirSync(folder)).toEqual(['notes.txt']);
   });
 
+  it('writes into a new repository, which is named after its folder', async () => {
+    const folder = at('Fox_Den');
+    mkdirSync(join(folder, '.git'), { recursive: true });
+    const { code, stdout } = await capstan('init', folder);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('\nfox-den is there. Next:') });
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(['.git', 'package.json', 'src']));
+  });
+
   it.each([
     [['init'], 'init expected one folder, got none'],
     [['init', 'a', 'b'], 'init expected one folder, got a b'],

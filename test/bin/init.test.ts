@@ -53,7 +53,7 @@ beforeAll(() => {
     encoding: 'utf8',
   });
   execFileSync('tar', ['-xzf', packed.trim().split('\n').at(-1) ?? ''], { cwd: place });
-});
+}, 60_000);
 
 describe('capstan init', () => {
   let first: Ended;
