@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { grewTooMuch, type StartStopReport, startStop } from '../../bench/start-stop-run.ts';
+import { systemClock } from '../../bindings/clock.ts';
 import { Random, testSeed } from '../random.ts';
 
 setFlagsFromString('--expose-gc');
@@ -36,11 +37,11 @@ test('managers that are stopped at random points leave nothing behind, and free 
 });
 
 test('timers that are left are found, and memory that is not given back', { timeout: 120_000 }, async () => {
-  const timers: ReturnType<typeof setTimeout>[] = []; // the test runner has some of its own, which come and go
+  const timers: unknown[] = []; // the test runner has some of its own, which come and go
   const { problems } = await run(10, (call) => {
-    if (call < 10) timers.push(setTimeout(() => undefined, 1e6));
+    if (call < 10) timers.push(systemClock.setTimer(() => undefined, 1e6));
   });
-  for (const timer of timers) clearTimeout(timer);
+  for (const timer of timers) systemClock.clearTimer(timer);
   expect(problems).toEqual(['after cycle 10 there is more than before: Timeout']);
   const report = { problems: [], reconciles: 1, worked: 1, led: 1, failed: 1, early: 30e6 };
   expect(grewTooMuch({ ...report, late: 31e6 })).toBe(false);
