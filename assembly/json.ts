@@ -168,7 +168,7 @@ function skipNumber(p: usize): usize {
 }
 
 /** A number, true, false or null. */
-function skipScalar(p: usize): usize {
+export function skipScalar(p: usize): usize {
   const word = load<u32>(p);
   if (word == 0x65757274 || word == 0x6c6c756e) return p + 4;
   if (word == 0x736c6166 && load<u8>(p, 4) == 0x65) return p + 5;

@@ -4,10 +4,11 @@
 // event says of its type, what is to be cut out. Addresses are into the bytes that were scanned. Of members named twice the last counts, as in JSON.parse;
 // such an object, and any other whose members are no plain list, is odd: then the host decodes it whole.
 
+import { endOfAlike } from "./alike";
 import {
   BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";
-import { isStoredAscii, sameBytes, storedEnd, storedLike, storedMember } from "./objects";
+import { isStoredAscii, storedEnd, storedLike, storedMember } from "./objects";
 import {
   METADATA, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
 } from "./shapes";
@@ -54,6 +55,30 @@ function toValue(p: usize): usize {
   return skipSpace(p + 1);
 }
 
+const MANAGED_ROOM: usize = 8192;
+const managed: usize = memory.data(8192 + 16, 16); // the managedFields that were checked last
+let managedBytes: usize = 0;
+let managedAround: u32 = 0;
+
+/**
+ * managedFields, which are cut out, so that no stored version has them: compared with those of the object before, as objects that were made alike have
+ * them alike but for times and names.
+ */
+function skipManaged(value: usize, around: u32): usize {
+  if (managedAround == around) {
+    const end = endOfAlike(managed, managed + managedBytes, value, limit);
+    if (end != 0) return end;
+  }
+  const end = skipValue(value, around);
+  const bytes = end - value;
+  const c = <u32>load<u8>(value);
+  if (end == 0 || bytes > MANAGED_ROOM || (c != OPEN_BRACE && c != OPEN_BRACKET)) return end;
+  memory.copy(managed, value, bytes);
+  managedBytes = bytes;
+  managedAround = around;
+  return end;
+}
+
 function scanMetadata(p: usize, around: u32): usize {
   metaCount = 0;
   cutStart = 0;
@@ -74,9 +99,10 @@ function scanMetadata(p: usize, around: u32): usize {
     const nameEnd = p - 1;
     const value = toValue(p);
     if (value == 0) return 0;
-    p = skipValue(value, around);
+    const goes = !keepManaged && isManagedFields(name, nameEnd - name);
+    p = goes ? skipManaged(value, around) : skipValue(value, around);
     if (p == 0) return 0;
-    if (!keepManaged && isManagedFields(name, nameEnd - name)) {
+    if (goes) {
       if (cutEnd != 0) overflow = true; // twice: one cut is not enough
       cutStart = previousEnd != 0 ? previousEnd : name - 1;
       cutEnd = p;
@@ -114,7 +140,7 @@ export function scanLimit(end: usize): void {
 }
 
 /**
- * Where the value of a member ends when it is, byte by byte, the one that the stored version has at the same place: that one was checked. An update changes little, so
+ * Where the value of a member ends when it is like the one that the stored version has at the same place: that one was checked. An update changes little, so
  * that most of spec or status is compared (a hundredth of a nanosecond a byte) and not checked again (four times that). 0: check it.
  */
 @inline
@@ -122,9 +148,7 @@ function endLikeStored(stored: usize, index: u32, name: usize, length: u32, valu
   const c = <u32>load<u8>(value);
   if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0; // of others the end does not show in their own bytes
   const from = storedMember(stored, index, name, length);
-  if (storedEnd == 0) return 0;
-  const bytes = storedEnd - from;
-  return value + bytes < limit && sameBytes(from, value, <u32>bytes) ? value + bytes : 0;
+  return storedEnd == 0 ? 0 : endOfAlike(from, storedEnd, value, limit);
 }
 
 /** The object at `p`, which lies in `around` containers; answers where it ends, or 0. */

@@ -1,21 +1,58 @@
 /**
  * The reference documentation, from the docstrings of what the package's subpaths export, with the guides beside it: build/docs, static files.
  *
- * typedoc reads programs through the compiler's JavaScript interface, which TypeScript 7 does not have: wherever it asks for `typescript` it gets
- * TypeScript 6, which reads the same sources. Types are judged by `tsc` alone. Every warning fails: a link that leads nowhere, an export
- * without a docstring.
+ * typedoc reads programs through the compiler's JavaScript interface, which TypeScript 7 does not have. So it has a folder and a lock file of its own,
+ * tools/docs, with the last TypeScript that has one; that reads the same sources, and types are judged by `tsc` alone. Every warning
+ * fails: a link that leads nowhere, an export without a docstring.
  */
-import { globSync, readFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
-import { fileURLToPath } from 'node:url';
-
-registerHooks({
-  resolve: (specifier, context, next) => next(specifier === 'typescript' ? 'typescript-6' : specifier, context),
-});
-const { Application, ReflectionKind } = await import('typedoc');
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const tools = `${root}tools/docs`;
 const out = `${root}build/docs`;
+
+/** typedoc, by the parts that are used: its own types are there only once it is installed. */
+interface Typedoc {
+  Application: { bootstrapWithPlugins(options: Record<string, unknown>): Promise<App> };
+  ReflectionKind: { Module: number };
+}
+
+interface App {
+  convert(): Promise<Project | undefined>;
+  validate(project: Project): void;
+  generateOutputs(project: Project): Promise<void>;
+  readonly logger: { warn(message: string): void; errorCount: number; warningCount: number };
+}
+
+interface Project {
+  readonly documents?: { name: string }[];
+  getReflectionsByKind(kind: number): Declaration[];
+}
+
+interface Declaration {
+  name: string;
+  readonly children?: Declaration[];
+  readonly signatures?: { hasComment(): boolean }[];
+  hasComment(): boolean;
+  isReference(): boolean;
+}
+
+/** Once for each lock file. */
+function install(): void {
+  const lock = readFileSync(`${tools}/package-lock.json`, 'utf8');
+  const stamp = `${tools}/node_modules/.installed-lock.json`;
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  const { status } = spawnSync('npm', ['ci', '--loglevel=error', '--no-audit'], { cwd: tools, stdio: 'inherit' });
+  if (status !== 0) throw new Error('typedoc could not be installed: npm ci failed in tools/docs');
+  writeFileSync(stamp, lock);
+}
+
+install();
+const typedoc = pathToFileURL(`${tools}/node_modules/typedoc/dist/index.js`).href;
+const { Application, ReflectionKind } = (await import(typedoc)) as Typedoc;
+
 const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> };
 /** All but `.`, which repeats three of them. */
 const subpaths = Object.keys(exports).flatMap((name) => /^\.\/([a-z-]+)$/.exec(name)?.[1] ?? []);
@@ -50,7 +87,6 @@ for (const [at, guide] of (project.documents ?? []).entries()) {
 }
 let count = 0;
 for (const subpath of project.getReflectionsByKind(ReflectionKind.Module)) {
-  if (!subpath.isDeclaration()) continue;
   subpath.name = `capstan/${subpath.name}`; // as it is imported
   for (const exported of subpath.children ?? []) {
     if (exported.isReference()) continue; // documented where it is declared
@@ -62,7 +98,5 @@ for (const subpath of project.getReflectionsByKind(ReflectionKind.Module)) {
 
 await app.generateOutputs(project);
 const { errorCount, warningCount } = app.logger;
-console.log(
-  `${count} exports of ${subpaths.length} subpaths documented in build/docs, ${errorCount + warningCount} problems`,
-);
+console.log(`${count} exports of ${subpaths.length} subpaths are in build/docs; ${errorCount + warningCount} problems`);
 if (errorCount + warningCount > 0) process.exitCode = 1;

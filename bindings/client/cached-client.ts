@@ -74,7 +74,7 @@ export class CachedClient implements Client {
     if (!cache.holds(namespace)) return this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
-      const missing = await cache.catchUp({ namespace }, ask, options.signal);
+      const missing = await cache.catchUp({ namespace, patient: isOfCache(options) }, ask, options.signal);
       if (missing.length > 0) return this.#listLive(resource, cache, namespace, options);
     }
     return selectFrom(indexer, options, namespace, cache.progress());
@@ -165,8 +165,8 @@ export class CachedClient implements Client {
     namespace: string,
     options: ListOptions,
   ): Promise<ObjectList<T>> {
-    const { index, fieldSelector = '', labelSelector = '', signal } = options;
-    if (index !== undefined || !/^(?:metadata\.name(?:space)?==?[^,=]*,?)*$/.test(fieldSelector)) {
+    const { fieldSelector = '', labelSelector = '', signal } = options;
+    if (isOfCache(options)) {
       throw new CapstanError(
         'TIMEOUT',
         `the cache of ${resource.plural} did not show this client's own writes within ${this.#options.readYourWritesTimeout} ms, ` +
@@ -258,4 +258,9 @@ function notFound({ group, plural }: AnyResource, name: string): StatusError {
   const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message };
   const details = group === '' ? { name, kind: plural } : { name, group, kind: plural };
   return new StatusError(404, { ...body, details }, 'the cache');
+}
+
+/** Whether a list goes by an index, which the server does not have. */
+function isOfCache({ index, fieldSelector = '' }: ListOptions): boolean {
+  return index !== undefined || !/^(?:metadata\.name(?:space)?==?[^,=]*,?)*$/.test(fieldSelector);
 }

@@ -28,7 +28,10 @@ export interface ClientOptions {
   readonly cacheSyncTimeout?: number;
   /** Whether a cached read waits until the cache has what this client wrote before. Default true. See {@link newClient}. */
   readonly readYourWrites?: boolean;
-  /** How long it waits, in milliseconds. Default 5000. After that the server is asked, and later reads do not wait for these writes again. */
+  /**
+   * How long it waits, in milliseconds. Default 5000. After that, or as soon as the cache's watch is seen to be down, the server is asked, and
+   * later reads do not wait for these writes again.
+   */
   readonly readYourWritesTimeout?: number;
   /** Who owns the fields that are written; server-side apply needs it. Single calls may say otherwise. */
   readonly fieldOwner?: string;

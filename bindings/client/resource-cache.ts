@@ -27,6 +27,15 @@ export interface ResourceCacheOptions {
 
 type AnyInformer = SharedIndexInformer<never, string>;
 
+/** How often a read that waits for a write looks whether the cache still follows the server. */
+const LOOK_MS = 200;
+
+/** Not while the informer waits before it tries again: until then nothing will come, for as long as half a minute. */
+function follows(informer: AnyInformer): boolean {
+  const { state } = informer.status();
+  return state !== 'waiting' && state !== 'parked';
+}
+
 export class ResourceCache {
   readonly writes = new OwnWrites();
   readonly #options: ResourceCacheOptions;
@@ -105,10 +114,11 @@ export class ResourceCache {
    * Waits until the cache has what this client has written, to the object or in the namespace, so far. Resolves with what it still
    * does not have when the time is over; rejects with ABORTED.
    *
+   * @param where `patient`: nobody else can tell, so that a cache whose watch is down is waited for as well
    * @param ask asks the server for an object that was deleted at no known version
    */
   async catchUp(
-    where: { key: string } | { namespace: string },
+    where: { key: string } | { namespace: string; patient: boolean },
     ask: (key: ObjectKey) => Promise<{ object: WrittenObject | undefined; version: string | undefined }>,
     signal: AbortSignal | undefined,
   ): Promise<OwnWrite[]> {
@@ -125,15 +135,14 @@ export class ResourceCache {
       missing = this.writes.stillMissing(view, await Promise.all(asked));
     }
     const { clock, readYourWritesTimeout } = this.#options;
+    const patient = 'patient' in where && where.patient;
     const deadline = clock.now() + readYourWritesTimeout;
     while (missing.now.length > 0 && !informer.isStopped() && !missing.now.some((write) => write.late)) {
       const left = deadline - clock.now();
-      if (left <= 0) {
-        for (const write of missing.now) write.late = true;
-        break;
-      }
-      await waitForChange(informer, clock, left, signal);
+      await waitForChange(informer, clock, Math.min(left, LOOK_MS), signal);
       missing = this.writes.stillMissing(view, missing.all);
+      if (clock.now() < deadline && (patient || follows(informer))) continue;
+      for (const write of missing.now) write.late = true;
     }
     return missing.now;
   }

@@ -1,4 +1,4 @@
-/** `capstan/manager`: what runs controllers in a process, with its servers and signals. Node only. */
+/** `capstan/manager`: what runs controllers in a process, with its servers and signals. It needs `node:` modules: Node, or Deno. */
 export type {
   Collector,
   ControllerDefaults,

@@ -40,20 +40,22 @@ export function parseOptions(args: string[]): ProgramOptions | undefined {
     throw new UsageError('--server, --kubeconfig and --in-cluster exclude each other');
   if (!/^[1-9]\d{0,2}$/.test(workers))
     throw new UsageError(`--workers expected 1 to 999, got ${JSON.stringify(workers)}`);
+  if (server !== undefined && !/^https?:\/\/./.test(server))
+    throw new UsageError(`--server expected an http or https URL, got ${JSON.stringify(server)}`);
   return {
-    target: inCluster
-      ? 'in-cluster'
-      : server !== undefined
-        ? { server }
-        : kubeconfig !== undefined
-          ? { kubeconfig }
-          : undefined,
+    target: targetOf(server, kubeconfig, inCluster),
     root: values.root ?? join(tmpdir(), 'capstan-volumes'),
     namespace: values.namespace ?? 'default',
     workers: Number(workers),
     healthProbe: values.health ?? '0',
     metrics: values.metrics ?? '0',
   };
+}
+
+function targetOf(server: string | undefined, kubeconfig: string | undefined, inCluster: boolean) {
+  if (server !== undefined) return { server };
+  if (kubeconfig !== undefined) return { kubeconfig };
+  return inCluster ? ('in-cluster' as const) : undefined;
 }
 
 function parse(args: string[]) {

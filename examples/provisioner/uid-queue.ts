@@ -123,7 +123,8 @@ export class UidQueue {
       try {
         return await work(uid, signal);
       } catch (error) {
-        if (!(error instanceof TransportError) || signal.aborted) throw error;
+        if (signal.aborted) throw signal.reason; // which says more than a request that was aborted
+        if (!(error instanceof TransportError)) throw error;
         await pause(clock, SERVER_AWAY_MS, signal);
         signal.throwIfAborted();
       }

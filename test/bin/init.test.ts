@@ -4,18 +4,9 @@
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { loadAllYaml, loadYaml } from '@kubernetes/client-node';
@@ -23,6 +14,7 @@ import { defineResource, watch } from 'capstan/cache';
 import { type CustomResourceDefinition, installCRDs, newClient } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linkPackages } from './project.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
@@ -120,14 +112,7 @@ describe('capstan init', () => {
   });
 
   describe('the project, installed', () => {
-    beforeAll(() => {
-      const modules = join(project, 'node_modules');
-      for (const name of ['zod', 'vitest', 'typescript', '@types/node', '@kubernetes/client-node']) {
-        mkdirSync(dirname(join(modules, name)), { recursive: true });
-        symlinkSync(join(root, 'node_modules', name), join(modules, name));
-      }
-      symlinkSync(installed, join(modules, 'capstan'));
-    });
+    beforeAll(() => linkPackages(project, installed));
 
     it('passes its own tests', { timeout: 60_000 }, async () => {
       const { code, stdout, stderr } = await node(project, 'node_modules/vitest/vitest.mjs', 'run', '--no-color');
@@ -148,7 +133,9 @@ describe('capstan init', () => {
       const server = await ApiServer.start();
       const transport = server.transport();
       const client = newClient({ transport, fieldOwner: 'test' });
-      await installCRDs(client, [loadYaml<CustomResourceDefinition>(textOf('deploy/crd.yaml'))]);
+      const print = `const { ArcticFox } = await import('./src/arcticfox.ts'); console.log(JSON.stringify(ArcticFox.crd))`;
+      const { stdout } = await node(project, '--input-type=module', '--eval', print);
+      await installCRDs(client, [JSON.parse(stdout) as CustomResourceDefinition]);
       const kubeconfig = join(place, 'kubeconfig');
       const context = { name: 'only', context: { cluster: 'only', user: 'only' } };
       writeFileSync(

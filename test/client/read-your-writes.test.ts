@@ -5,7 +5,7 @@
 import { type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
 import { type Client, type ClientOptions, isNotFound, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { at, ConfigMaps, configMap, live, Widgets, widget } from './fixtures.ts';
 import { Gate } from './gate.ts';
 
@@ -305,6 +305,22 @@ describe('a cache that does not come in time', () => {
     expect((await client.list(ConfigMaps, { fieldSelector: 'metadata.name=a' })).items).toEqual([made]);
     expect(requests).toHaveLength(before + 4);
     gate.open();
+  });
+
+  // One sick watch held every worker of a controller for five seconds a read, though its informer knew that nothing would come.
+  test('as its watch is down costs a request at once', async () => {
+    const { server, client, clock, factory, requests } = await behind();
+    await client.list(ConfigMaps);
+    server.inject({ verb: 'watch', do: 'status', status: 500 });
+    server.dropConnections();
+    await vi.waitFor(() => expect(factory.informerFor(ConfigMaps).status().state).toBe('waiting'));
+    const made = await client.create(ConfigMaps, configMap('a'));
+    const before = requests.length;
+    const getting = client.get(ConfigMaps, at('a'));
+    await clock.run(200);
+    expect(await getting).toEqual(made);
+    expect(requests.slice(before).filter(({ path }) => path.endsWith('/a'))).toHaveLength(1);
+    expect(clock.timers()).toBe(0);
   });
 
   test('is a typed error for a list by an index, which the server does not have', async () => {

@@ -20,6 +20,8 @@ const START_MS = 90_000;
 const START_ATTEMPTS = 3;
 const PROBE_MS = 5000;
 
+const RBAC = ['--authorization-mode=RBAC', '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
+
 export class ControlPlane {
   /** `https://127.0.0.1:<port>`; stays the same over restarts. */
   readonly url: string;
@@ -35,7 +37,10 @@ export class ControlPlane {
   readonly #others: Program[] = [];
   #keep = process.env.CAPSTAN_E2E_KEEP !== undefined;
 
-  private constructor(programs: Assets, keys: Certificates, ports: Ports, folder: string) {
+  readonly #rbac: boolean;
+
+  private constructor(programs: Assets, keys: Certificates, ports: Ports, folder: string, rbac: boolean) {
+    this.#rbac = rbac;
     this.#programs = programs;
     this.#keys = keys;
     this.#ports = ports;
@@ -46,13 +51,17 @@ export class ControlPlane {
     for (const [name, text] of files(this.url, keys)) writeFileSync(join(folder, name), text, { mode: 0o600 });
   }
 
-  /** Resolves when /readyz answers 200. A port that was taken meanwhile costs another attempt, not the run. */
-  static async start(): Promise<ControlPlane> {
+  /**
+   * Resolves when /readyz answers 200. A port that was taken meanwhile costs another attempt, not the run.
+   *
+   * @param options `rbac`: who is not an administrator may do what roles allow, and owner references are checked too; else everything
+   */
+  static async start({ rbac = false }: { rbac?: boolean } = {}): Promise<ControlPlane> {
     const programs = assets();
     const keys = await certificates();
     for (let attempt = 1; ; attempt++) {
       const folder = mkdtempSync(join(tmpdir(), 'capstan-e2e-'));
-      const plane = new ControlPlane(programs, keys, await freePorts(), folder);
+      const plane = new ControlPlane(programs, keys, await freePorts(), folder, rbac);
       try {
         await plane.#startEtcd();
         await plane.#startApiServer();
@@ -155,7 +164,7 @@ export class ControlPlane {
         `--client-ca-file=${file('ca.crt')}`,
         `--token-auth-file=${file('tokens.csv')}`,
         '--anonymous-auth=false', // a wrong token is 401, not an anonymous user
-        '--authorization-mode=AlwaysAllow',
+        ...(this.#rbac ? RBAC : ['--authorization-mode=AlwaysAllow']),
         '--service-account-issuer=https://kubernetes.default.svc',
         `--service-account-key-file=${file('service-account.key')}`,
         `--service-account-signing-key-file=${file('service-account.key')}`,

@@ -2,14 +2,15 @@
  * The provisioner on the embedded API server, with real directories. Conditions are waited for; back-off passes by a FakeClock. The binder
  * plays the part of kube-controller-manager, in a manager of its own.
  */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Indexer, Lister } from 'capstan/cache';
+import { loadAllYaml } from '@kubernetes/client-node';
+import { Indexer, Lister, type Transport, type TransportRequest } from 'capstan/cache';
 import { type Client, eventResource, newClient } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
-import { FakeClock, setErrorHandler } from 'capstan/workqueue';
+import { FakeClock, ItemExponentialFailureRateLimiter, setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addBinder } from '../../examples/provisioner/binder.ts';
 import { Claims } from '../../examples/provisioner/claims.ts';
@@ -384,6 +385,67 @@ test('a claim that only the cache does not know is no reason to remove its direc
   await stale.provision(uid, signal);
   expect([await directories(), await notes()]).toEqual([[], []]);
 });
+
+test('the rights in the manifest are those that it uses, and no others', async () => {
+  const used = new Set<string>();
+  const inner = server.transport();
+  const transport: Transport = {
+    request: (request) => {
+      used.add(rightFor(request));
+      return inner.request(request);
+    },
+  };
+  const clock = new FakeClock();
+  const leaderElection = { id: 'capstan-provisioner', namespace: 'capstan-provisioner', releaseOnCancel: true };
+  const manager = newManager({ transport, clock, leaderElection });
+  manager.add(
+    new Provisioner(manager, {
+      root,
+      maxFailures: 3,
+      rateLimiter: () => new ItemExponentialFailureRateLimiter(100, 100),
+    }),
+  );
+  const stop = new AbortController();
+  const running = manager.start({ signal: stop.signal });
+  startBinder();
+  await createClass('ours');
+  await createClaim('a', 'ours');
+  await expect.poll(async () => (await claims())[0]?.status?.phase).toBe('Bound');
+  await deleteClaim('a');
+  await expect.poll(volumes).toEqual([]);
+  server.inject({ verb: 'create', path: '/persistentvolumes', do: 'status', status: 500 });
+  await createClaim('b', 'ours'); // fails twice, for a series of events, and leaves something unfinished when it goes
+  const later = () => {
+    clock.step(100); // the back-off; at a time more would cost it the lease
+    return reasons('b');
+  };
+  await expect.poll(later).toEqual(['ProvisioningFailed', 'ProvisioningGivenUp']);
+  await deleteClaim('b');
+  await expect.poll(directories).toEqual([]);
+  stop.abort();
+  await running;
+  await inner.close?.();
+
+  const manifest = loadAllYaml(
+    await readFile(new URL('../../examples/provisioner/manifest.yaml', import.meta.url), 'utf8'),
+  );
+  const roles = (manifest as { rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[] }[]).flatMap(
+    ({ rules = [] }) => rules,
+  );
+  const granted = roles.flatMap(({ apiGroups, resources, verbs }) =>
+    verbs.map((verb) => `${verb} ${resources.join()}.${apiGroups.join()}`),
+  );
+  expect([...used].sort()).toEqual(granted.sort());
+});
+
+/** As the API server's authorizer names it: `create leases.coordination.k8s.io`. */
+function rightFor({ method, path, query = {} }: TransportRequest): string {
+  const [, group = '', resource, name] =
+    /^\/(?:api|apis\/([^/]+))\/v1\/(?:namespaces\/[^/]+\/)?([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
+  const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+  const reading = name !== undefined ? 'get' : query.watch === undefined ? 'list' : 'watch';
+  return `${verbs[method] ?? reading} ${resource}.${group}`;
+}
 
 test('names of volumes that could lead out of the root are refused', () => {
   const storage = new Directories(root);

@@ -10,6 +10,7 @@ function running(options: Partial<UidQueueOptions> = {}) {
   const clock = new FakeClock();
   const tries: string[] = [];
   const failed: [string, Omit<Failure, 'error'>][] = [];
+  const messages: string[] = [];
   const { work = async () => undefined, ...rest } = options;
   const queue = new UidQueue({
     name: 'test',
@@ -23,7 +24,10 @@ function running(options: Partial<UidQueueOptions> = {}) {
       tries.push(`${uid} at ${clock.now() / 1000}`);
       return work(uid, signal);
     },
-    onFailure: (uid, { error: _, ...failure }) => failed.push([uid, failure]),
+    onFailure: (uid, { error, ...failure }) => {
+      failed.push([uid, failure]);
+      messages.push((error as Error).message);
+    },
     ...rest,
   });
   const stop = new AbortController();
@@ -32,7 +36,7 @@ function running(options: Partial<UidQueueOptions> = {}) {
     stop.abort();
     await done;
   });
-  return { clock, queue, tries, failed, stop, done };
+  return { clock, queue, tries, failed, messages, stop, done };
 }
 
 const fails = async (): Promise<void> => {
@@ -107,17 +111,20 @@ test('while the server is away items stay in hand, and the others wait behind th
 
 test('a try ends with its time, also while the server is away, and is a failure', async () => {
   const hangs = (_: string, signal: AbortSignal) =>
-    new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    new Promise<void>((_, reject) =>
+      signal.addEventListener('abort', () => reject(new TransportError('aborted', 'x'))),
+    );
   const away = async (): Promise<void> => {
     throw new TransportError('refused', 'nobody is there');
   };
   for (const work of [hangs, away]) {
-    const { clock, queue, failed } = running({ work });
+    const { clock, queue, failed, messages } = running({ work });
     queue.add('a');
     await clock.run(59_000);
     expect(failed).toEqual([]);
     await clock.run(2000);
     expect(failed).toEqual([['a', { failures: 1, givenUp: false }]]);
+    expect(messages).toEqual(['not done within 60000 ms']);
   }
 });
 

@@ -3,6 +3,7 @@ import { defineResource } from 'capstan/cache';
 import { eventResource } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { fakeClient, fakeTransport } from 'capstan/testing';
+import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { hearReports } from '../workqueue/reported.ts';
 
@@ -41,6 +42,22 @@ test('a controller may record events until it has ended, and they are written be
   expect(items.map(({ reason }) => reason).sort()).toEqual(['Ended', 'Started']);
   expect(items[0]).toMatchObject({ reportingController: 'example.com/tests', regarding: { name: 'a' } });
   expect(reported).toEqual([]);
+});
+
+test('a recorder that is shut down leaves no timer behind, whatever waited in it', async () => {
+  const clock = new FakeClock();
+  const manager = newManager({ transport: fakeTransport(), clock });
+  const recorder = manager.eventRecorder('example.com/tests');
+  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a', uid: '1' } };
+  const stopper = new AbortController();
+  const done = manager.start({ signal: stopper.signal });
+  await manager.elected();
+  for (let i = 0; i < 5; i++) recorder.event(map, { reason: 'Again', action: 'Repeating' }); // a series has a timer
+  expect(clock.timers()).toBeGreaterThan(0);
+  stopper.abort();
+  await done;
+  expect(clock.timers()).toBe(0);
+  expect(recorder.counts()).toMatchObject({ recorded: 5, lost: 0 });
 });
 
 test('a name that is none is refused, and a manager that has ended gives no recorder', async () => {

@@ -2,6 +2,7 @@
  * The starts and stops of bench/start-stop-run.ts in a short form: a hundred managers with controllers, sources, election and client, each stopped
  * wherever chance has it. `npm run soak:start-stop` is the long one, of a thousand.
  */
+
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Chromium without a window: a page is served to it, and what the page posts to /report is the answer. */
+/** Chromium without a window: a page is served to it, and what the page posts to /report is the answer; what it posts to /begun, it does next. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,11 +25,17 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 };
 
-function answer(site: Site, request: IncomingMessage, response: ServerResponse, report: (body: string) => void): void {
+function answer(
+  site: Site,
+  request: IncomingMessage,
+  response: ServerResponse,
+  posted: Readonly<Record<string, (body: string) => void>>,
+): void {
   const path = decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname);
   const headers = site.special?.path === path ? site.special.headers : site.headers;
   for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
-  if (request.method === 'POST' && path === '/report') {
+  const take = request.method === 'POST' ? posted[path] : undefined;
+  if (take !== undefined) {
     let body = '';
     request.setEncoding('utf8');
     request.on('data', (part: string) => {
@@ -37,7 +43,7 @@ function answer(site: Site, request: IncomingMessage, response: ServerResponse, 
     });
     request.on('end', () => {
       response.end();
-      report(body);
+      take(body);
     });
     return;
   }
@@ -59,7 +65,14 @@ export async function inBrowser(chromium: string, site: Site, limitMs: number): 
   const report = new Promise<string>((resolve) => {
     reported = resolve;
   });
-  const server = createServer((request, response) => answer(site, request, response, reported));
+  let begun = 'nothing';
+  const posted = {
+    '/report': (body: string) => reported(body),
+    '/begun': (body: string) => {
+      begun = body;
+    },
+  };
+  const server = createServer((request, response) => answer(site, request, response, posted));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const profile = mkdtempSync(join(site.folder, 'profile-'));
@@ -86,7 +99,7 @@ export async function inBrowser(chromium: string, site: Site, limitMs: number): 
     return await within(
       limitMs,
       Promise.race([report, died]),
-      () => `no report from the page; the browser wrote last:${browser.tail}`,
+      () => `no report from the page; begun last: ${begun}; the browser wrote last:${browser.tail}`,
     );
   } finally {
     browser.end();

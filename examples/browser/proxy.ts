@@ -1,0 +1,146 @@
+/**
+ * A page and the way from it to an API server, on one address of this machine. What it keeps true: the credentials stay here; of the server nothing
+ * passes but GETs of the collections that the page shows, so that no other page and no other program of this machine can read a Secret through it;
+ * names that were pointed at this machine from outside are refused (DNS rebinding), and requests that other sites make in the same browser. A body that
+ * was cut is cut for the page too: it never seems complete.
+ */
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname, join } from 'node:path';
+import type { Resource, Transport } from 'capstan/cache';
+import { POLICY } from './build.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+};
+
+export interface ViewServerOptions {
+  /** The way to the API server, with whatever credentials it needs. */
+  transport: Transport;
+  /** Whose collections may be listed and watched. */
+  resources: readonly Pick<Resource<never>, 'group' | 'version' | 'plural'>[];
+  /** Of the built page. */
+  folder: string;
+  /** On 127.0.0.1; 0, the default, takes a free one. */
+  port?: number;
+}
+
+export interface ViewServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Rejects with what the system says when the port is taken. */
+export async function serveView({ transport, resources, folder, port = 0 }: ViewServerOptions): Promise<ViewServer> {
+  const collections = new Set(resources.map(collectionOf));
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+    const refusal = refusalOf(request, own());
+    if (refusal !== undefined) return refuse(response, 403, refusal);
+    if (request.method !== 'GET') return refuse(response, 405, 'only GET passes');
+    if (!pathname.startsWith('/api')) return sendFile(response, folder, pathname);
+    if (!collections.has(pathname))
+      return refuse(response, 403, `only lists and watches pass of ${[...collections].join(', ')}`);
+    await pass(transport, pathname, Object.fromEntries(searchParams), request, response);
+  });
+  const own = (): number => (server.address() as AddressInfo).port;
+  server.requestTimeout = 0;
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${own()}/`,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function collectionOf({ group, version, plural }: ViewServerOptions['resources'][number]): string {
+  return `${group === '' ? '/api' : `/apis/${group}`}/${version}/${plural}`;
+}
+
+/** Why a request is not one of this page's, if it is not. */
+function refusalOf({ headers }: IncomingMessage, port: number): string | undefined {
+  const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
+  if (!hosts.includes(headers.host ?? '')) return `open http://${hosts[0]}/`;
+  const site = headers['sec-fetch-site']; // which browsers send, and pages cannot forge
+  const isVisit = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  if (site === undefined || site === 'same-origin' || site === 'none' || isVisit) return undefined;
+  return 'requests of other sites are refused';
+}
+
+function refuse(response: ServerResponse, status: number, why: string): void {
+  response.writeHead(status, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`);
+}
+
+async function sendFile(response: ServerResponse, folder: string, path: string): Promise<void> {
+  const name = path === '/' ? 'index.html' : path.slice(1);
+  const type = TYPES[extname(name)];
+  const body =
+    type === undefined || !/^[\w.-]+$/.test(name)
+      ? undefined
+      : await readFile(join(folder, name)).catch(() => undefined);
+  if (type === undefined || body === undefined) refuse(response, 404, 'there is no such file');
+  else response.writeHead(200, { ...HEADERS, 'content-type': type }).end(body);
+}
+
+/** Asks the API server, and passes on what it says as it comes. The end of either side is the end of the other. */
+async function pass(
+  transport: Transport,
+  path: string,
+  query: Record<string, string>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const { signal } = gone;
+  // Identity: browsers read a compressed watch to the end of its first gzip member and no further.
+  const headers = { accept: request.headers.accept ?? 'application/json', 'accept-encoding': 'identity' };
+  try {
+    const answer = await transport.request({ method: 'GET', path, query, headers, signal, transient: true });
+    const type = answer.headers.get('content-type') ?? 'application/json';
+    const retryAfter = answer.headers.get('retry-after');
+    response.writeHead(answer.status, {
+      ...HEADERS,
+      'content-type': type,
+      ...(retryAfter === null ? {} : { 'retry-after': retryAfter }),
+    });
+    response.flushHeaders(); // a watch may be silent for long
+    for await (const chunk of answer.body) await sent(response, chunk, signal);
+    response.end();
+  } catch (error) {
+    if (signal.aborted) return;
+    if (response.headersSent) response.destroy();
+    else refuse(response, 502, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A chunk is the transport's own again as soon as the next one is asked for. */
+function sent(response: ServerResponse, chunk: Uint8Array, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ended = (): void => reject(signal.reason);
+    signal.addEventListener('abort', ended, { once: true });
+    response.write(chunk, (error) => {
+      signal.removeEventListener('abort', ended);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+}

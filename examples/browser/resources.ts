@@ -1,0 +1,50 @@
+/** What the page shows, and so what the proxy lets through: Pods and Nodes, as far as they are looked at. */
+import { defineResource } from 'capstan/cache';
+
+interface Metadata {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  labels?: Record<string, string>;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+}
+
+interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+}
+
+export interface PodObject {
+  metadata: Metadata;
+  spec?: { nodeName?: string };
+  status?: {
+    phase?: string;
+    reason?: string;
+    containerStatuses?: { ready?: boolean; restartCount?: number; state?: { waiting?: { reason?: string } } }[];
+  };
+}
+
+export interface NodeObject {
+  metadata: Metadata;
+  spec?: { unschedulable?: boolean };
+  status?: { conditions?: Condition[] };
+}
+
+export const Pod = defineResource<PodObject>()({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+  indexers: { byNode: 'spec.nodeName' },
+});
+
+export const Node = defineResource<NodeObject>()({
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+});

@@ -1,0 +1,20 @@
+/** A new project's packages without a registry: links to those of this repository. */
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const PACKAGES = ['zod', 'vitest', 'typescript', '@types/node', '@kubernetes/client-node'];
+
+/** @param capstan the folder of this package: unpacked, or the repository itself, of which the built files count */
+export function linkPackages(project: string, capstan: string = root): void {
+  const modules = join(project, 'node_modules');
+  const folders = [
+    ...PACKAGES.map((name) => [name, join(root, 'node_modules', name)] as const),
+    ['capstan', capstan] as const,
+  ];
+  for (const [name, folder] of folders) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(folder, join(modules, name));
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * examples/browser: the proxy, and the page in a real Chromium, on an embedded server that does what a test says and nothing else. Skipped where there is
+ * no Chromium (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Transport, TransportRequest } from 'capstan/cache';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { buildView } from '../../examples/browser/build.ts';
+import { serveView, type ViewServer } from '../../examples/browser/proxy.ts';
+import { Node, Pod, type PodObject } from '../../examples/browser/resources.ts';
+import { SimulatedCluster } from '../../examples/browser/simulated-cluster.ts';
+import { Chromium, findChromium, type OpenOptions, type Page } from './chromium.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'capstan-view-'));
+let cluster: SimulatedCluster;
+let view: ViewServer;
+let transport: Transport;
+/** What has reached the transport. */
+let passed: TransportRequest[];
+
+beforeAll(() => buildView(folder));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  cluster = await SimulatedCluster.start();
+  transport = cluster.server.transport();
+  passed = [];
+  const watched: Transport = {
+    request(request) {
+      passed.push(request);
+      return transport.request(request);
+    },
+  };
+  view = await serveView({ transport: watched, resources: [Pod, Node], folder });
+});
+afterEach(async () => {
+  await view.stop();
+  await transport.close?.();
+  await cluster.stop();
+});
+
+describe('the proxy', () => {
+  const get = (
+    path: string,
+    headers: Record<string, string> = {},
+    method = 'GET',
+  ): Promise<[status: number, body: string]> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(view.url);
+      const request = httpRequest({ hostname, port, path, headers, method, agent: false }, (answer) => {
+        let body = '';
+        answer.setEncoding('utf8').on('data', (text: string) => (body += text));
+        answer.on('end', () => resolve([answer.statusCode ?? 0, body]));
+        answer.on('error', reject);
+      });
+      request.on('error', reject).end();
+    });
+
+  it('passes lists of what the page shows, queries included', async () => {
+    const [status, body] = await get('/api/v1/pods?limit=2&labelSelector=app%3Dcart');
+    const { kind, items } = JSON.parse(body) as { kind: string; items: PodObject[] };
+    expect([status, kind, items.map(({ metadata }) => metadata.labels?.app)]).toEqual([
+      200,
+      'PodList',
+      ['cart', 'cart'],
+    ]);
+  });
+
+  it.each([
+    '/api/v1/secrets',
+    '/api/v1/pods/cart/log',
+    '/api/v1/namespaces/shop/pods',
+    '/api/v1/nodes/node-a/proxy/',
+    '/api/v1/pods/../secrets',
+    '/api/v1/pods%2f..%2fsecrets',
+    '/api',
+    '/apis/apps/v1/deployments',
+  ])('passes nothing else: %s', async (path) => {
+    const [status] = await get(path);
+    expect(status).toBe(403);
+    expect(passed).toEqual([]);
+  });
+
+  it('passes no other method', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+      expect((await get('/api/v1/pods', {}, method))[0]).toBe(405);
+    expect(passed).toEqual([]);
+  });
+
+  it('answers to names of this machine alone', async () => {
+    const { port } = new URL(view.url);
+    const statusFor = async (host: string): Promise<number> => (await get('/api/v1/pods?limit=1', { host }))[0];
+    expect(await statusFor(`localhost:${port}`)).toBe(200);
+    expect(await statusFor(`rebound.example.com:${port}`)).toBe(403);
+    expect(await statusFor('127.0.0.1:1')).toBe(403);
+    expect(await statusFor(`127.0.0.1:${port}.example.com`)).toBe(403);
+  });
+
+  it('refuses what other sites ask for in the same browser, and lets them link to the page', async () => {
+    const statusFor = async (site: string, more: Record<string, string> = {}): Promise<number> =>
+      (await get('/', { 'sec-fetch-site': site, ...more }))[0];
+    expect(await statusFor('same-origin')).toBe(200);
+    expect(await statusFor('cross-site', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' })).toBe(403);
+    expect(await statusFor('same-site', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' })).toBe(403);
+    expect(await statusFor('cross-site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' })).toBe(403);
+    expect(await statusFor('cross-site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' })).toBe(200);
+  });
+
+  it('serves the files of the page and no others', async () => {
+    expect((await get('/'))[1]).toContain('<title>Cluster, live</title>');
+    expect((await get('/app.js'))[0]).toBe(200);
+    for (const path of ['/missing.js', '/..%2fpackage.json', '/%00.js', '/.html', '/constructor'])
+      expect((await get(path))[0], path).toBe(404);
+  });
+
+  it('says what the server says, and 502 when there is no answer', async () => {
+    cluster.server.inject({ do: 'status', status: 429, retryAfter: 2000, times: 1 });
+    const answer = await fetch(`${view.url}api/v1/pods`);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
+    expect(await answer.json()).toMatchObject({ kind: 'Status', reason: 'TooManyRequests' });
+    cluster.server.inject({ do: 'reset', verb: 'list' });
+    expect((await fetch(`${view.url}api/v1/pods`)).status).toBe(502);
+  });
+
+  it('cuts what was cut, so that it never seems complete', async () => {
+    cluster.server.inject({ do: 'drop', afterBytes: 100, times: 1 });
+    const answer = await fetch(`${view.url}api/v1/pods`);
+    await expect(answer.text()).rejects.toThrow();
+  });
+
+  it('ends a watch whose reader has gone', async () => {
+    const gone = new AbortController();
+    const answer = await fetch(`${view.url}api/v1/pods?watch=true&resourceVersion=0`, { signal: gone.signal });
+    const reader = answer.body?.getReader();
+    await reader?.read();
+    const { signal } = passed[0] ?? {};
+    expect(signal?.aborted).toBe(false);
+    gone.abort();
+    await once(signal ?? new EventTarget(), 'abort');
+  });
+});
+
+const program = findChromium();
+
+describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000 }, () => {
+  let browser: Chromium;
+  let page: Page;
+  beforeAll(async () => {
+    browser = await Chromium.start(program ?? '');
+  });
+  afterAll(() => browser?.stop());
+  afterEach(async () => {
+    await page.close();
+  });
+
+  async function open(options: OpenOptions = {}): Promise<void> {
+    page = await browser.open(view.url, options);
+    await page.until(`document.documentElement.dataset.state === 'synced'`);
+  }
+  const tile = ({ metadata: { namespace, name } }: PodObject): string =>
+    `.pod[data-key="${namespace}/${name}"]:not(.left)`;
+  const text = (selector: string): Promise<string> =>
+    page.evaluate(`document.querySelector('${selector}').textContent`);
+  /** What is shown: `node-a default/web running`, and so on. */
+  const shown = (): Promise<string[]> =>
+    page.evaluate(`[...document.querySelectorAll('.pod:not(.left)')]
+      .map((tile) => [tile.closest('.card').dataset.node, tile.dataset.key, tile.dataset.state].join(' ')).sort()`);
+  async function firstRunning(): Promise<PodObject> {
+    const pod = (await cluster.pods()).find(({ status }) => status?.phase === 'Running');
+    if (pod === undefined) throw new Error('expected a Pod that runs');
+    return pod;
+  }
+  async function filter(selector: string): Promise<void> {
+    await page.evaluate(`(() => {
+      const input = document.querySelector('#selector');
+      input.value = ${JSON.stringify(selector)};
+      input.dispatchEvent(new Event('input'));
+    })()`);
+  }
+
+  it('shows what the server has', async () => {
+    await open();
+    const pods = await cluster.pods();
+    const expected = pods.map(({ metadata: { namespace, name }, spec, status }) => {
+      const state = status?.phase === 'Running' ? 'running' : spec?.nodeName ? 'starting' : 'waiting';
+      return `${spec?.nodeName ?? ''} ${namespace}/${name} ${state}`;
+    });
+    expect(await shown()).toEqual(expected.sort());
+    expect(await text('#totals')).toBe(`${pods.length} Pods on 12 nodes`);
+    expect(await text('.card[data-node="node-a"] .card-note')).toBe('north');
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('follows what happens to a Pod, on one and the same tile', async () => {
+    await open();
+    const pod = await firstRunning();
+    await page.evaluate(`window.kept = document.querySelector(${JSON.stringify(tile(pod))})`);
+    await page.click(tile(pod));
+    await cluster.setStatus(pod, { phase: 'Failed', reason: 'Evicted' });
+    await page.until(`kept.dataset.state === 'failed' && kept.classList.contains('changed') && kept.isConnected`);
+    expect(await text('#log li')).toContain(`${pod.metadata.name} Evicted on ${pod.spec?.nodeName}`);
+    await page.until(`document.querySelector('#details').textContent.includes('failed (Evicted)')`);
+    await cluster.client.delete(Pod, pod.metadata);
+    await page.until(`!document.querySelector(${JSON.stringify(tile(pod))}) && !kept.isConnected`);
+    await page.until(`document.querySelector('#details').textContent.includes('gone')`);
+    expect(await text('#totals')).toBe(`${(await cluster.pods()).length} Pods on 12 nodes`);
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('shows a new Pod on no node, then on its own; and a node that is away', async () => {
+    await open();
+    const before = new Set((await cluster.pods()).map(({ metadata }) => metadata.name));
+    await cluster.createPod('shop/cart');
+    const pods = await cluster.pods();
+    const pod = pods.find(({ metadata }) => !before.has(metadata.name));
+    if (pod === undefined) throw new Error('expected a new Pod');
+    await page.until(`document.querySelector('.card[data-node=""] ${tile(pod)}.came')`);
+    await cluster.client.patch(Pod, pod.metadata, { type: 'merge', body: { spec: { nodeName: 'node-c' } } });
+    await page.until(`document.querySelector('.card[data-node="node-c"] ${tile(pod)}')`);
+    await cluster.setReady('node-c', false);
+    await page.until(`document.querySelector('.card[data-node="node-c"]').dataset.ready === 'away'`);
+    expect(await text('#totals')).toMatch(/on 12 nodes, 1 not ready$/);
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('filters by labels, and says what is wrong with a selector', async () => {
+    await open();
+    const pods = await cluster.pods();
+    const media = pods.filter(({ metadata }) => metadata.labels?.tier === 'media').length;
+    await filter('tier in (media)');
+    await page.until(`document.querySelector('#totals').textContent === '${media} of ${pods.length} Pods on 12 nodes'`);
+    await filter('tier in (media');
+    await page.until(`document.querySelector('#filter-note').textContent !== ''`);
+    expect(await text('#totals')).toBe(`${media} of ${pods.length} Pods on 12 nodes`);
+    await filter('');
+    await page.until(`document.querySelector('#totals').textContent === '${pods.length} Pods on 12 nodes'`);
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('goes on when its watches are cut, and says that they were', async () => {
+    await open();
+    for (let round = 0; round < 3; round++) {
+      const watches = passed.filter(({ query }) => query?.watch === 'true').length;
+      cluster.server.dropConnections();
+      const pod = await firstRunning(); // on a connection of its own: those of the cluster's client were cut, too
+      await cluster.setStatus(pod, { phase: 'Succeeded' });
+      await page.until(`document.querySelector(${JSON.stringify(tile(pod))})?.dataset.state === 'done'`);
+      expect(passed.filter(({ query }) => query?.watch === 'true').length, `round ${round}`).toBeGreaterThan(watches);
+    }
+    await page.until(`/network failure .* ago, re(watch|list)/.test(document.querySelector('#informers').textContent)`);
+    expect(await shown()).toHaveLength((await cluster.pods()).length);
+    // The browser reports each connection that was lost; the page itself has nothing to complain of.
+    expect(page.complaints.filter((said) => !/ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION/.test(said))).toEqual([]);
+  });
+
+  it('ends where a minute of churn ends, whatever was cut in between', async () => {
+    await open();
+    for (let i = 0; i < 300; i++) {
+      if (i % 60 === 59) cluster.server.dropConnections();
+      await cluster.step();
+    }
+    const last = (await cluster.pods()).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
+    await page.until(
+      `[...document.querySelectorAll('.pod:not(.left)')].map(({ dataset }) => dataset.key).sort().join() === ${JSON.stringify(last.join())}`,
+    );
+    expect((await shown()).length).toBe(last.length);
+  });
+
+  it.each([1440, 900, 420])('fits a window of %i pixels', async (width) => {
+    await open({ width });
+    const [content, window] = await page.evaluate<[number, number]>(
+      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+    );
+    expect(content).toBeLessThanOrEqual(window);
+  });
+});
