@@ -600,6 +600,23 @@ describe('a recorder that is shut down', () => {
     expect(recorder.counts().lost).toBe(1);
   });
 
+  // An event that was on its way for the second time when its recorder was shut down, and failed then, was given up at once, though the server
+  // was there again: a failed try counted that had begun before.
+  it('tries once more what was on its way when that began, however often it had failed before', async () => {
+    const onItsWay = Promise.withResolvers<unknown>();
+    sink.answer = () => (sink.sent.length === 1 ? new Error('weird') : onItsWay.promise);
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.run(20_000);
+    expect(sink.sent).toHaveLength(2);
+    const done = recorder.shutdown();
+    sink.answer = () => undefined;
+    onItsWay.resolve(new Error('weird'));
+    await done;
+    expect(sink.sent).toHaveLength(3);
+    expect(recorder.counts()).toMatchObject({ written: 1, lost: 0 });
+  });
+
   it('gives up when the signal fires', async () => {
     sink.answer = () => new Promise(() => undefined);
     const recorder = newEventRecorder({ client: sink.client, reportingController: 'c', clock });

@@ -91,13 +91,13 @@ export class EventWriter {
   async #write(entry: Entry): Promise<boolean> {
     const { clock, random, onLost, onWritten } = this.#options;
     for (let tries = 1; ; tries++) {
+      const most = this.#hurry.signal.aborted ? 2 : MAX_TRIES; // a try that began before the end has one after it
       try {
         await this.#send(entry);
         onWritten();
         return true;
       } catch (error) {
-        const last = tries >= (this.#hurry.signal.aborted ? 2 : MAX_TRIES);
-        if (last || !isPassing(error) || this.#stop.signal.aborted) {
+        if (tries >= most || !isPassing(error) || this.#stop.signal.aborted) {
           onLost(lost(entry, error, tries));
           return false;
         }
