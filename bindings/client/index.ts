@@ -20,6 +20,7 @@ export {
   type CustomResourceOptions,
   combineVersions,
   defineCustomResource,
+  type ObjectOf,
 } from './crd/define.ts';
 export {
   type CRDConversion,

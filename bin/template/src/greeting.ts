@@ -2,7 +2,7 @@
  * The custom resource. From the schemas come the type of its objects, the CustomResourceDefinition that makes the API server check the same
  * (`npm run crd` writes it to deploy/crd.yaml), and the validation in a program: `Greeting.parse`.
  */
-import { defineCustomResource } from 'capstan/client';
+import { defineCustomResource, type ObjectOf } from 'capstan/client';
 import * as z from 'zod';
 
 const condition = z.object({
@@ -39,4 +39,4 @@ export const Greeting = defineCustomResource({
 });
 
 /** An object of it, as the API server stores it. */
-export type Greeting = Awaited<ReturnType<typeof Greeting.parse>>;
+export type Greeting = ObjectOf<typeof Greeting>;

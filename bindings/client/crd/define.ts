@@ -101,6 +101,15 @@ export interface CustomResource<Input, Spec, Status = never, I extends string = 
 }
 
 /**
+ * The objects of a custom resource, as the API server stores them.
+ *
+ * @example
+ * const Website = defineCustomResource({ group: 'example.com', version: 'v1', kind: 'Website', scope: 'Namespaced', spec: z.object({ host: z.string() }) });
+ * type Website = ObjectOf<typeof Website>;
+ */
+export type ObjectOf<R extends { parse(object: never): Promise<object> }> = Awaited<ReturnType<R['parse']>>;
+
+/**
  * A custom resource from schemas of any library that has Standard Schema and Standard JSON Schema.
  *
  * What the server checks is what the JSON Schema says; refinements in code are checked by `validate` alone, and transformations have no
