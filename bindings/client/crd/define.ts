@@ -104,6 +104,8 @@ export interface CustomResource<Input, Spec, Status = never, I extends string = 
  * The objects of a custom resource, as the API server stores them.
  *
  * @example
+ * import * as z from 'zod';
+ *
  * const Website = defineCustomResource({ group: 'example.com', version: 'v1', kind: 'Website', scope: 'Namespaced', spec: z.object({ host: z.string() }) });
  * type Website = ObjectOf<typeof Website>;
  */
