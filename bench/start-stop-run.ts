@@ -65,7 +65,7 @@ export interface StartStopReport {
   readonly late: number;
 }
 
-/** Bytes. A thousand cycles were seen to grow by 0.8 MiB from a fifth on, ever less: feedback and code of the engine, not what a cycle made. */
+/** Bytes. A thousand cycles were seen to grow by 0.8 MiB from a fifth on, most of it in the first half. */
 const MOST_GROWTH = 2 * 1024 * 1024;
 
 export const grewTooMuch = ({ early, late }: StartStopReport): boolean => late - early > MOST_GROWTH;
