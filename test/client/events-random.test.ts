@@ -18,7 +18,7 @@ const seed = testSeed();
 class Kept {
   readonly events = new Map<string, { reason: string; count: number }>();
   readonly #random: Random;
-  /** Failures in a row of one Event: with twelve it is given up, which chance would have in one run of fifty. */
+  /** Failures in a row of one Event: with twelve it is given up, and chance must not come to that. */
   readonly #inRow = new Map<string, number>();
   failing = true;
 
