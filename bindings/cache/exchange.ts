@@ -5,7 +5,6 @@
 import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
-import { abortable } from './wait.ts';
 
 export interface ExchangeOptions {
   clock: Clock;
@@ -22,6 +21,8 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #abort = new AbortController();
   readonly #onSignal = (): void => this.#abort.abort(this.#options.signal.reason);
+  /** Ends the wait that is under way, of which there is one at a time. */
+  #endWait = (): void => undefined;
   #response: TransportResponse | undefined;
   #chunks: AsyncIterator<Uint8Array> | undefined;
   #idleMs: number;
@@ -36,6 +37,8 @@ export class Exchange {
   private constructor(options: ExchangeOptions) {
     this.#options = options;
     this.#idleMs = options.idleMs ?? 0;
+    // Once, and not for each read: to add and remove a listener costs more than what is done with a short chunk.
+    this.#abort.signal.addEventListener('abort', () => this.#endWait(), { once: true });
     if (options.signal.aborted) this.#onSignal();
     else options.signal.addEventListener('abort', this.#onSignal, { once: true });
     const { clock, totalMs } = options;
@@ -139,7 +142,7 @@ export class Exchange {
     this.#waitingSince = clock.now();
     if (this.#idleTimer === undefined && this.#idleMs > 0) this.#watchSilence(this.#idleMs);
     try {
-      const value = await abortable(promise, this.#abort.signal);
+      const value = await this.#abortable(promise);
       onBytes?.(clock.now());
       return value;
     } catch (error) {
@@ -152,6 +155,15 @@ export class Exchange {
     } finally {
       this.#waitingSince = undefined;
     }
+  }
+
+  #abortable<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const { signal } = this.#abort;
+      this.#endWait = () => reject(new CapstanError('ABORTED', 'the call was aborted', { cause: signal.reason }));
+      if (signal.aborted) this.#endWait();
+      promise.then(resolve, reject);
+    });
   }
 
   /** One timer for many reads: when it fires it looks how old the current wait is, as a timer for each chunk would cost more than the chunk. */

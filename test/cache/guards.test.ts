@@ -1,7 +1,7 @@
 /** What stands between the objects of a cache and those who read them: transforms, freezing, and the mutation detector. */
 import type { DeletedFinalStateUnknown, SharedIndexInformerOptions } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { deepFreeze } from '../../bindings/cache/freeze.ts';
+import { deepFreeze, freezeParsed } from '../../bindings/cache/freeze.ts';
 import { MutationDetector } from '../../bindings/cache/mutation-detector.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { answer, type ConfigMap, statusBody } from './live-server.ts';
@@ -208,6 +208,23 @@ describe('freezing', () => {
     });
     expect(deepFreeze([lazy])).toHaveLength(1);
     expect(deepFreeze(7)).toBe(7);
+  });
+
+  test('reaches every object of what was parsed, however deep', () => {
+    const levels = 5_000;
+    const parsed: unknown = freezeParsed(
+      JSON.parse(`${'[{"a":{"b":null}},{"at":'.repeat(levels)}1${'}]'.repeat(levels)}`),
+    );
+    let objects = 0;
+    for (const open = [parsed]; open.length > 0; ) {
+      const value = open.pop();
+      if (typeof value !== 'object' || value === null) continue;
+      if (!Object.isFrozen(value)) throw new Error(`not frozen: the object after ${objects} others`);
+      objects++;
+      open.push(...Object.values(value));
+    }
+    expect(objects).toBe(4 * levels);
+    expect([freezeParsed(null), freezeParsed('x')]).toEqual([null, 'x']);
   });
 });
 

@@ -7,7 +7,7 @@
  * WeakMap is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
  */
 import { CapstanError } from '../../errors.ts';
-import { deepFreeze } from '../freeze.ts';
+import { freezeParsed } from '../freeze.ts';
 import { jsonAt } from './text.ts';
 import type { Version } from './version.ts';
 
@@ -77,7 +77,7 @@ function decode(version: Version, first: number, index: number): unknown {
   const to = copy.spans[2 * (first + index) + 1] as number;
   if (copy.text === undefined) return jsonAt(copy.bytes as Uint8Array, from, to);
   // Not the slice itself, which would keep the whole text alive.
-  return deepFreeze(JSON.parse(copy.text.slice(from, to)));
+  return freezeParsed(JSON.parse(copy.text.slice(from, to)));
 }
 
 const getters: (() => unknown)[] = [];

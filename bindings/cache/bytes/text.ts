@@ -2,7 +2,7 @@
  * JSON values out of bytes that have been checked: strings, and any other value by JSON.parse, frozen through and through.
  */
 
-import { deepFreeze } from '../freeze.ts';
+import { freezeParsed } from '../freeze.ts';
 
 /** A byte order mark inside of a string is a character of it. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -57,5 +57,5 @@ function asciiOf(bytes: Uint8Array, from: number, to: number): string {
 /** Any JSON value that lies in a range of bytes. */
 export function jsonAt(bytes: Uint8Array, from: number, to: number): unknown {
   if (bytes[from] === QUOTE) return stringAt(bytes, from, to);
-  return deepFreeze(JSON.parse(textAt(bytes, from, to)));
+  return freezeParsed(JSON.parse(textAt(bytes, from, to)));
 }
