@@ -208,7 +208,8 @@ export function controllerCases(claims: ClusterClaims): void {
         const stopper = new AbortController();
         const elector = new LeaderElector({
           lock: new LeaseLock(fetchTransport(server.url), { namespace, name: 'cases', identity }),
-          ...{ leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 200 },
+          // Far longer than the case may take: whoever waits for it to run out has failed.
+          ...{ leaseDuration: 120_000, renewDeadline: 80_000, retryPeriod: 200 },
           releaseOnCancel: true,
           callbacks: {
             onStartedLeading: (lost) => {

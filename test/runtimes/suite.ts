@@ -34,13 +34,11 @@ const STRINGS_ONLY: ReadonlySet<string> = new Set([
 ]);
 /**
  * Subjects that replay minutes of virtual time in steps of 10 ms, each settled in 64 turns of the event loop. Where a turn takes a message
- * (browsers, workerd) that is more than half a minute a subject; there informers are tried against a server instead (cache-cases.ts).
+ * (browsers, workerd) that is more than half a minute a subject: there they are skipped, by name, and informers are tried against a server
+ * alone (cache-cases.ts).
  */
 const IN_MANY_TURNS: ReadonlySet<string> = new Set(['informer', 'informer-random']);
-/**
- * Subjects whose replays wait for the event loop at each moment of virtual time, which takes some engines ten times as long as Node. Here
- * the first of their recordings are replayed; `npm run test:vectors` replays all.
- */
+/** Of these the first recordings are replayed, as they take seconds; `npm run test:vectors` replays all. */
 const SLOW: ReadonlySet<string> = new Set(['controller', 'informer-random']);
 const RECORDINGS_OF_SLOW = 2;
 /** For a replay, on a machine that is busy with others; the suite as a whole has a limit of its own. */
@@ -62,11 +60,11 @@ function registerCases(file: string, module: Readonly<Record<string, unknown>>):
 function registerVectors(): void {
   describe('recorded traces', () => {
     for (const [name, subject] of subjects) {
-      if (IN_MANY_TURNS.has(name) && typeof setImmediate !== 'function') continue;
+      const replay = IN_MANY_TURNS.has(name) && typeof setImmediate !== 'function' ? test.skip : test;
       const all = vectors.filter(([file]) => file.endsWith(`/${name}.jsonl`));
       const files = SLOW.has(name) ? all.slice(0, RECORDINGS_OF_SLOW) : all;
       for (const form of STRINGS_ONLY.has(name) ? FORMS.slice(0, 1) : FORMS) {
-        test(
+        replay(
           `${name} agrees on every step, items as ${form}s`,
           async () => {
             const report = await replayTexts(files, new Map([[name, subject]]), { form });
