@@ -339,6 +339,31 @@ export function objectPut(objects: usize, slot: u32, version: u32): i32 {
   return old;
 }
 
+const met: usize = memory.data(16, 16);
+
+/** Where objectMeet writes: |version that is there, or NOTHING|what changes from it (all bits: there is none)|its references|. */
+export function objectMet(): usize {
+  return met;
+}
+
+/** What a version will replace: its slot, as from objectSlot, and the words at objectMet. */
+export function objectMeet(objects: usize, version: u32, keys: usize): i32 {
+  const slot = objectSlot(objects, version, keys, false);
+  const old = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
+  store<i32>(met, old);
+  store<u32>(met, old < 0 ? 0xffffffff : objectChanges(objects, <u32>old, version), 4);
+  store<u32>(met, old < 0 ? 0 : load<u32>(objectAt(objects, <u32>old), V_REFERENCES), 8);
+  return slot;
+}
+
+/** objectPut at a slot that has a version, whose reference goes. */
+export function objectReplace(objects: usize, slot: u32, version: u32): void {
+  const at = <usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2);
+  const old = load<u32>(at) - 1;
+  store<u32>(at, version + 1);
+  objectRelease(objects, old);
+}
+
 /** Takes the version from a slot, with its reference; NOTHING where there is none. */
 export function objectTake(objects: usize, slot: u32): i32 {
   const version = objectOf(objects, slot);

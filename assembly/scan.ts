@@ -8,9 +8,9 @@ import { endOfAlike } from "./alike";
 import {
   BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";
-import { isStoredAscii, storedEnd, storedLike, storedMember } from "./objects";
+import { isStoredAscii, sameBytes, storedEnd, storedLike, storedMember } from "./objects";
 import {
-  METADATA, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
+  API_VERSION, KIND, METADATA, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
 } from "./shapes";
 
 export const TOP: usize = memory.data(64 << 4, 16);
@@ -247,6 +247,33 @@ export function isRegular(): bool {
   if (topShape == NO_SHAPE || metaShape == NO_SHAPE || isOdd(topShape) || isOdd(metaShape)) return false;
   if (indexIn(topShape, METADATA) < 0) return false;
   return isNamed();
+}
+
+const EXPECTED_ROOM: u32 = 1024;
+const expected: usize = memory.data(2048, 16); // apiVersion, then kind, as JSON strings
+let apiVersionBytes: u32 = 0;
+let kindBytes: u32 = 0;
+
+/** Room for the apiVersion and, behind EXPECTED_ROOM, the kind of the objects that are kept; then scanExpect. */
+export function scanExpected(): usize {
+  return expected;
+}
+
+export function scanExpect(apiVersion: u32, kind: u32): void {
+  apiVersionBytes = apiVersion;
+  kindBytes = kind;
+}
+
+@inline
+function isOrAbsent(member: usize, at: usize, bytes: u32): bool {
+  if (member == 0) return true;
+  const start = load<u32>(member, M_VALUE);
+  return load<u32>(member, M_VALUE_END) - start == bytes && sameBytes(<usize>start, at, bytes);
+}
+
+/** Whether a regular object is of the expected kind: apiVersion and kind are absent or, byte by byte, what was said. */
+export function isExpected(): bool {
+  return isOrAbsent(topValue(API_VERSION), expected, apiVersionBytes) && isOrAbsent(topValue(KIND), expected + EXPECTED_ROOM, kindBytes);
 }
 
 // A watch event

@@ -100,6 +100,10 @@ function hashOf(members: usize, size: u32): u32 {
 
 /** The shape of these members, or NO_SHAPE. `like` is a guess: the shape of the object before. */
 export function shapeOf(members: usize, size: u32, like: u32): u32 {
+  return intern(members, size, like, MOST);
+}
+
+function intern(members: usize, size: u32, like: u32, most: u32): u32 {
   if (like < count && isShape(shapeAt(like), members, size)) return like;
   const hash = hashOf(members, size);
   let i = hash & TABLE_MASK;
@@ -108,12 +112,20 @@ export function shapeOf(members: usize, size: u32, like: u32): u32 {
     if (load<u32>(shape) == hash && isShape(shape, members, size)) return entry - 1;
     i = (i + 1) & TABLE_MASK;
   }
-  if (count == MOST) return NO_SHAPE;
+  if (count >= most) return NO_SHAPE;
   const made = makeShape(members, size, hash);
   if (made == 0) return NO_SHAPE;
   store<u32>(shapes + (count << 2), <u32>made);
   store<u16>(table + (i << 1), count + 1);
   return count++;
+}
+
+let likeNested: u32 = NO_SHAPE;
+
+/** The same for an object inside of a version. Those leave room for the shapes without which no version can be kept. */
+export function nestedShapeOf(members: usize, size: u32): u32 {
+  likeNested = intern(members, size, likeNested, MOST >> 2);
+  return likeNested;
 }
 
 @inline

@@ -32,9 +32,15 @@ export interface CacheExports extends BaseExports {
   scanKeepManaged(keep: boolean): void;
   /** Of which store the objects are that are scanned. */
   scanHint(objects: number, keys: number): void;
+  /** Room for the apiVersion (1024 bytes) and the kind (1024) of the objects that are kept, as JSON strings, and how long they are. */
+  scanExpected(): number;
+  scanExpect(apiVersion: number, kind: number): void;
   /** Cuts members out of what was scanned last (assembly/trim.ts): 0 nothing, 1 some; FALLBACK; NO_MEMORY. */
   trimScanned(tree: number): number;
   shapeAt(shape: number): number;
+  /** The shape of the object at an offset of a version's JSON, or NO_SHAPE, and where the spans of its members then are (assembly/members.ts). */
+  objectMembers(objects: number, version: number, from: number): number;
+  membersSpans(): number;
   /** Bytes from the network and the values in them; what the calls answer is in bindings/cache/bytes/stream.ts. */
   streamNew(limit: number): number;
   streamFree(stream: number): void;
@@ -47,6 +53,8 @@ export interface CacheExports extends BaseExports {
   listEnded(stream: number): number;
   /** Address of what the last scan found (assembly/report.ts). */
   scanReport(): number;
+  /** As eventNext, and stages what it can at once. */
+  eventStage(stream: number, objects: number): number;
   /** Objects as bytes: versions by number, and the version of each slot (assembly/objects.ts). */
   objectsNew(): number;
   objectsFree(objects: number): void;
@@ -60,7 +68,11 @@ export interface CacheExports extends BaseExports {
   objectReady(objects: number, slot: number): number;
   objectPut(objects: number, slot: number, version: number): number;
   objectTake(objects: number, slot: number): number;
-  objectChanges(objects: number, from: number, to: number): number;
+  /** The slot of a version's key, and at objectMet what is there: |version|what changes from it, as bits|references|. */
+  objectMeet(objects: number, version: number, keys: number): number;
+  objectMet(): number;
+  /** objectPut at a slot that has a version, which is let go. */
+  objectReplace(objects: number, slot: number, version: number): void;
   objectsLive(objects: number): number;
   objectsTotal(objects: number): number;
   /** What a version adds to objectsLive. */
@@ -145,8 +157,12 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     jsonDepth: guard(e.jsonDepth),
     scanKeepManaged: guard(e.scanKeepManaged),
     scanHint: guard(e.scanHint),
+    scanExpected: guard(e.scanExpected),
+    scanExpect: guard(e.scanExpect),
     trimScanned: guard(e.trimScanned),
     shapeAt: guard(e.shapeAt),
+    objectMembers: guard(e.objectMembers),
+    membersSpans: guard(e.membersSpans),
     streamNew: guard(e.streamNew),
     streamFree: guard(e.streamFree),
     streamRoom: guard(e.streamRoom),
@@ -157,6 +173,7 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     listNext: guard(e.listNext),
     listEnded: guard(e.listEnded),
     scanReport: guard(e.scanReport),
+    eventStage: guard(e.eventStage),
     objectsNew: guard(e.objectsNew),
     objectsFree: guard(e.objectsFree),
     objectAt: guard(e.objectAt),
@@ -168,7 +185,9 @@ export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unkn
     objectReady: guard(e.objectReady),
     objectPut: guard(e.objectPut),
     objectTake: guard(e.objectTake),
-    objectChanges: guard(e.objectChanges),
+    objectMeet: guard(e.objectMeet),
+    objectMet: guard(e.objectMet),
+    objectReplace: guard(e.objectReplace),
     objectsLive: guard(e.objectsLive),
     objectsTotal: guard(e.objectsTotal),
     objectSize: guard(e.objectSize),

@@ -87,6 +87,12 @@ export class LazyChange implements Change {
     });
   }
 
+  /** Whether both have the same resource version: an update that is none. */
+  get sameResourceVersion(): boolean {
+    if ((this.#known & RESOURCE_VERSION) !== 0) return (this.#changed & RESOURCE_VERSION) === 0;
+    return this.#old === this.#now || versionOf(this.#old) === versionOf(this.#now);
+  }
+
   #member(part: number, name: string): boolean {
     return this.#once(part, () => this.#memberDiffers(name));
   }

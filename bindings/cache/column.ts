@@ -8,6 +8,7 @@ import { keyText } from '../key-text.ts';
 import { versionOf } from './bytes/lazy.ts';
 import type { Version } from './bytes/version.ts';
 import type { Versions } from './bytes/versions.ts';
+import { DeletedFinalStateUnknown } from './keys.ts';
 
 /** What a column held, to be put back. */
 export interface Held<T> {
@@ -106,6 +107,28 @@ export class Column<T extends object> {
     this.versions?.remove(slot);
     this.objects[slot] = undefined;
     this.keys[slot] = undefined;
+  }
+
+  /** What each of a list's objects replaces, and what none of them does. */
+  compare(
+    objects: readonly T[],
+    slotOf: (object: T) => number,
+  ): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] } {
+    const kept: true[] = [];
+    const replaced = objects.map((object) => {
+      const slot = slotOf(object);
+      if (slot < 0) return undefined;
+      kept[slot] = true;
+      const version = this.versionOf(object);
+      // A list keeps nothing twice: what did not change is the stored version.
+      const same = version !== undefined && this.versions?.at(slot) === version;
+      return same ? object : this.last(slot);
+    });
+    const gone: DeletedFinalStateUnknown<T>[] = [];
+    for (const slot of this.slots()) {
+      if (kept[slot] === undefined) gone.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
+    }
+    return { replaced, gone };
   }
 
   /** All that is in the column, and stays readable until `letGo`. */

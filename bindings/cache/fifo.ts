@@ -10,6 +10,7 @@
  */
 import { invalid, requireFunction } from '../errors.ts';
 import { Backlog } from './backlog.ts';
+import { versionOf } from './bytes/lazy.ts';
 import type { Delta, Deltas, DeltaType } from './deltas.ts';
 import type { DoneChecker } from './handler.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from './keys.ts';
@@ -44,6 +45,17 @@ export interface RealFIFOOptions<T> {
   name?: string;
   /** Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the caller is not done. */
   onDelta?: () => void;
+}
+
+/** A class and no literal, as there are many: see bytes/copy.ts. */
+class ObjectDelta<T> {
+  readonly type: 'Added' | 'Updated';
+  readonly object: T;
+
+  constructor(type: 'Added' | 'Updated', object: T) {
+    this.type = type;
+    this.object = object;
+  }
 }
 
 /** client-go: the_real_fifo.go defaultBatchSize. */
@@ -102,11 +114,11 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   add(object: T): void {
-    this.#change({ type: 'Added', object: this.#checked(object) });
+    this.#change(new ObjectDelta('Added', this.#checked(object)));
   }
 
   update(object: T): void {
-    this.#change({ type: 'Updated', object: this.#checked(object) });
+    this.#change(new ObjectDelta('Updated', this.#checked(object)));
   }
 
   /** Queued also for an object that nobody knows. */
@@ -199,7 +211,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   tryPop(process: (deltas: Deltas<T>, isInInitialList: boolean) => void): boolean {
     if (this.len() === 0) return false;
     const isInInitialList = !this.hasSynced();
-    const deltas = this.#take(1);
+    const deltas = [this.#deltas.shift() as Delta<T>];
     const initial = this.#initial.taken(1);
     let done = false;
     try {
@@ -290,7 +302,8 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   #checked(object: T): T {
-    this.#keyFunction(object);
+    // An object of bytes has been found to have a name; asking for its key would decode it.
+    if (this.#keyFunction !== metaNamespaceKeyFunc || versionOf(object) === undefined) this.#keyFunction(object);
     return this.#transformer === undefined ? object : this.#transformer(object);
   }
 

@@ -75,6 +75,8 @@ export class Indices<T extends object> {
   readonly each: Index<T>[] = [];
   /** Some index function is called with every object, and may keep it. */
   showObjects = false;
+  /** The bits of changes that leave no index as it is; ANY: there is an index that any change may touch, also one without a bit. */
+  #dependOn = 0;
 
   /** @param failed gives the values in place of an index function that threw, or throws */
   constructor(core: CacheCore, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
@@ -191,11 +193,17 @@ export class Indices<T extends object> {
         this.#byName.set(name, index);
         this.each.push(index);
         if (index.path === 0) this.showObjects = true;
+        this.#dependOn |= index.dependsOn;
       }
     } catch (error) {
       for (const each of made) each.dispose(this.#core);
       throw error;
     }
+  }
+
+  /** Whether changes of a version may give an index other values. */
+  dependOn(changes: number): boolean {
+    return this.#dependOn === ANY || (changes & this.#dependOn) !== 0;
   }
 
   find(name: string): Index<T> | undefined {

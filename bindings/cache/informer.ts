@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { CacheIndexer } from './cache-indexer.ts';
-import { LazyChange, sameResourceVersion } from './change.ts';
+import { LazyChange } from './change.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import type { Delta, Deltas } from './deltas.ts';
@@ -40,6 +40,7 @@ import type { ListWatch } from './list-watch.ts';
 import { ProcessorListener } from './listener.ts';
 import { Lister } from './lister.ts';
 import { MutationDetector } from './mutation-detector.ts';
+import { Updated } from './notification.ts';
 import { type DeltaHandler, processDeltas } from './process-deltas.ts';
 import { SharedProcessor } from './processor.ts';
 import type { Queue, TransformFunc } from './queue.ts';
@@ -80,7 +81,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     onUpdate: (old, object) => {
       if (object !== old) this.#detector?.add(object);
       const change = new LazyChange(old, object);
-      this.#processor.distribute({ type: 'update', old, object, change }, sameResourceVersion(old, object));
+      this.#processor.distribute(new Updated(old, object, change), change.sameResourceVersion);
     },
     onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
   };
@@ -370,7 +371,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const slice = new TimeSlice(this.#clock);
     for (let more = true; more && !this.#stop.signal.aborted; ) {
       try {
-        more = this.#fifo.tryPop((deltas, isInInitialList) => this.#process(deltas, isInInitialList));
+        more = this.#fifo.tryPop(this.#processPopped);
       } catch (error) {
         handleError(error, `informer of ${this.#describe}`);
         // What could not be taken over is asked for again; from a core that is dead nothing comes back.
@@ -383,7 +384,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       }
       this.#tellWaiting();
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
-      if (more && slice.over()) await slice.yield();
+      if (more && slice.overByNow()) await slice.yield();
     }
     this.#indexer.settle();
     this.#processing = undefined;
@@ -394,7 +395,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#changed = undefined;
   }
 
-  #process(deltas: Deltas<T>, isInInitialList: boolean): void {
+  readonly #processPopped = (deltas: Deltas<T>, isInInitialList: boolean): void => {
     this.#repeats = this.#processor.coalesces() && deltas.some(hasRepeats);
     this.#meter?.begin();
     try {
@@ -402,7 +403,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     } finally {
       this.#meter?.end(this.#fifo.len(), this.#indexer.lastStoreSyncResourceVersion());
     }
-  }
+  };
 
   #alreadyStarted(advice: string): CapstanError {
     return new CapstanError('ALREADY_STARTED', `the informer of ${this.#describe} has been started: ${advice}`);

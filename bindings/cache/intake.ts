@@ -5,6 +5,7 @@
  */
 import { CapstanError, invalid, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { versionOf } from './bytes/lazy.ts';
 import { deepFreeze } from './freeze.ts';
 import { type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
 import type { TransformFunc } from './queue.ts';
@@ -19,7 +20,7 @@ export function intake<T extends object>(options: {
   return (object) => {
     const transform = options.transform();
     const taken = transform === undefined ? object : transformed(object, transform, describe);
-    return freeze ? deepFreeze(taken) : taken;
+    return freeze && versionOf(taken) === undefined ? deepFreeze(taken) : taken; // objects of bytes are frozen
   };
 }
 

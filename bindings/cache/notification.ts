@@ -12,11 +12,18 @@ export interface Added<T> {
   /** The key stood twice in a list, so that the handler may know the object from an addition before. */
   readonly repeated: boolean;
 }
-export interface Updated<T> {
-  readonly type: 'update';
+/** A class and no literal, as there are many: see bytes/copy.ts. */
+export class Updated<T> {
+  readonly type = 'update';
   readonly old: T;
   readonly object: T;
   readonly change: Change;
+
+  constructor(old: T, object: T, change: Change) {
+    this.old = old;
+    this.object = object;
+    this.change = change;
+  }
 }
 export interface Deleted<T> {
   readonly type: 'delete';
@@ -39,5 +46,5 @@ export function merge<T extends object>(
     return first.repeated ? undefined : 'none';
   }
   if (first.type === 'add') return { ...first, object: next.object };
-  return { type: 'update', old: first.old, object: next.object, change: new LazyChange(first.old, next.object) };
+  return new Updated(first.old, next.object, new LazyChange(first.old, next.object));
 }

@@ -8,17 +8,21 @@ import type { Notification } from './notification.ts';
 export class SharedProcessor<T extends object> {
   /** With each handler, whether it takes part in the resync that was decided last; until the first one all do. */
   readonly #listeners = new Map<ProcessorListener<T>, boolean>();
+  /** The same, to go through for each notification: replaced as a whole, never changed. */
+  #all: readonly ProcessorListener<T>[] = [];
 
   /** How many of them may be told less than everything; asked for at each delta. */
   #coalescing = 0;
 
   add(listener: ProcessorListener<T>): void {
     this.#listeners.set(listener, true);
+    this.#all = this.listeners();
     if (listener.coalesces()) this.#coalescing++;
   }
 
   remove(listener: ProcessorListener<T>): void {
     if (!this.#listeners.delete(listener)) return;
+    this.#all = this.listeners();
     if (listener.coalesces()) this.#coalescing--;
     listener.stop();
   }
@@ -46,7 +50,7 @@ export class SharedProcessor<T extends object> {
 
   /** `sync`: nothing changed, so only those who take part in the resync are told. */
   distribute(notification: Notification<T>, sync: boolean): void {
-    for (const [listener, syncing] of this.#listeners) if (!sync || syncing) listener.add(notification);
+    for (const listener of this.#all) if (!sync || this.#listeners.get(listener) === true) listener.add(notification);
   }
 
   /** Decides for each handler whether it takes part in a resync now; true if any does. */
@@ -72,5 +76,6 @@ export class SharedProcessor<T extends object> {
   stop(): void {
     for (const listener of this.#listeners.keys()) listener.stop();
     this.#listeners.clear();
+    this.#all = [];
   }
 }

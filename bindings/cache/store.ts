@@ -16,7 +16,7 @@ import type { Version } from './bytes/version.ts';
 import { Versions } from './bytes/versions.ts';
 import { Column, type Held } from './column.ts';
 import type { ExpectedKind } from './decoder.ts';
-import { ANY, Indices, type Values } from './indices.ts';
+import { Indices, type Values } from './indices.ts';
 import {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
@@ -83,7 +83,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** Stores an object under its key, whether or not the key is there. */
   add(object: T): void {
     const version = this.#column.versionOf(object);
-    if (version !== undefined) this.#putVersion(version, object);
+    if (version !== undefined) this.#meet(version, object);
     else this.#put(this.#keyOf(object), object, this.#indices.valuesOf(object));
     this.#newest(object);
   }
@@ -128,7 +128,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
       objects.forEach((object, i) => {
         const version = this.#column.versionOf(object);
-        if (version !== undefined) this.#putVersion(version, object, this.#slotOf(object), untold);
+        if (version !== undefined) this.#meet(version, object, untold);
         // Without a key: its version has left the core since, as the list named it, then another of its key, and now it again.
         else this.#put(keys[i] ?? this.#keyOf(object), object, values[i] ?? this.#indices.valuesOf(object));
       });
@@ -257,9 +257,17 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       this.add(object);
       return old;
     }
-    const slot = (this.#column.versions as Versions).slot(version, false);
-    const old = untold ? undefined : this.#column.last(slot);
-    this.#putVersion(version, object, slot, untold);
+    const versions = this.#column.versions as Versions;
+    const slot = versions.meet(version);
+    const { there, changes } = versions;
+    let old: T | undefined;
+    if (there >= 0 && there !== version.id && !this.#indices.dependOn(changes)) {
+      if (!untold) old = versions.objectThere() as T;
+      versions.replace(slot, version, untold);
+    } else {
+      if (!untold) old = this.#column.last(slot);
+      this.#putVersion(version, object, slot, changes, untold);
+    }
     this.#resourceVersion = object;
     return old;
   }
@@ -271,22 +279,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @internal
    */
   compare(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] } {
-    const kept: true[] = [];
-    const replaced = objects.map((object) => {
-      const slot = this.#slotOf(object);
-      if (slot < 0) return undefined;
-      kept[slot] = true;
-      const version = this.#column.versionOf(object);
-      // A list keeps nothing twice: what did not change is the stored version.
-      const same = version !== undefined && this.#column.versions?.at(slot) === version;
-      return same ? object : this.#column.last(slot);
-    });
-    const gone: DeletedFinalStateUnknown<T>[] = [];
-    for (const slot of this.#column.slots()) {
-      if (kept[slot] === undefined)
-        gone.push(new DeletedFinalStateUnknown(this.#column.keyAt(slot), this.#column.last(slot)));
-    }
-    return { replaced, gone };
+    return this.#column.compare(objects, (object) => this.#slotOf(object));
   }
 
   /**
@@ -347,9 +340,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#column.putObject(slot, key, object);
   }
 
-  #putVersion(version: Version, object: T, known = this.#slotOf(object), untold = false): void {
+  #meet(version: Version, object: T, untold = false): void {
     const versions = this.#column.versions as Versions;
-    const changes = known < 0 ? ANY : versions.changes(known, version);
+    const slot = versions.meet(version);
+    this.#putVersion(version, object, slot, versions.changes, untold);
+  }
+
+  /** @param known the slot, and the changes, that `meet` has found */
+  #putVersion(version: Version, object: T, known: number, changes: number, untold = false): void {
+    const versions = this.#column.versions as Versions;
     const values = this.#indices.valuesOfVersion(object, changes);
     const slot = known < 0 ? versions.slot(version, true) : known;
     try {
@@ -385,7 +384,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const versions = this.#column.versions as Versions;
     for (const id of before.versions) {
       const version = versions.held(id);
-      this.#putVersion(version, versions.objectOf(version) as T);
+      this.#meet(version, versions.objectOf(version) as T);
     }
   }
 

@@ -55,6 +55,7 @@ const SLICE_MS = 4;
 export class TimeSlice {
   readonly #clock: Clock;
   #end: number;
+  #steps = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -67,6 +68,11 @@ export class TimeSlice {
 
   over(): boolean {
     return this.#clock.now() >= this.#end;
+  }
+
+  /** The same for steps of microseconds: looks at the clock each 16th time, as a look costs 60 ns. */
+  overByNow(): boolean {
+    return (++this.#steps & 15) === 0 && this.over();
   }
 
   async yield(): Promise<void> {

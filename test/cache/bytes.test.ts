@@ -165,9 +165,10 @@ describe('a version', () => {
       status: 1,
     };
     const changes = (next: object): number => {
-      world.versions.put(0, versionIn(object(base)));
+      const before = versionIn(object(base));
+      world.versions.put(world.versions.slot(before, true), before);
       const version = versionIn(object(next));
-      world.versions.put(0, version);
+      world.versions.replace(world.versions.meet(version), version, false);
       return version.changes;
     };
     const metadata = base.metadata;

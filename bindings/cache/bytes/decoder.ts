@@ -25,20 +25,21 @@ import { type Trim, trimOf, trimToMetadata, trimValue } from '../trim.ts';
 import { Budget } from './budget.ts';
 import { lazyObject } from './lazy.ts';
 import {
-  API_VERSION_START,
   ByteStream,
   END,
   ESCAPED_NAMES,
   EVENT_TYPE,
   HAS_OBJECT,
   ITEMS,
-  KIND_START,
   MEMBER,
   MORE,
   NAME_END,
   NAME_START,
+  PLAIN,
   RAW,
-  REGULAR,
+  STAGED,
+  STAGED_SHAPES,
+  STAGED_VERSION,
   VALUE_END,
   VALUE_START,
   type ValueLimits,
@@ -52,6 +53,7 @@ import type { Versions } from './versions.ts';
 
 /** By EVENT_TYPE of the report. */
 const TYPES = [undefined, 'ADDED', 'MODIFIED', 'DELETED'] as const;
+type Change = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 export type ByteDecoderOptions = DecoderOptions & BudgetOptions;
 
@@ -60,8 +62,6 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly versions: Versions;
   readonly expected: ExpectedKind;
   readonly limits: ValueLimits;
-  readonly #apiVersion: Uint8Array;
-  readonly #kind: Uint8Array;
   readonly #trim: Trim;
   /** What is cut beside managedFields, which are found while an object is scanned. */
   readonly #drop: TrimBlock | undefined;
@@ -73,13 +73,19 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     this.expected = expected;
     const { keepManagedFields = false, drop = [], maxObjectBytes = MAX_OBJECT_BYTES, maxDepth = MAX_DEPTH } = options;
     this.limits = { maxObjectBytes, maxDepth };
-    this.#apiVersion = quoted(expected.apiVersion);
-    this.#kind = quoted(expected.kind);
     this.#trim = trimOf(drop, keepManagedFields);
     this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
     this.#budget = budgetOf(core, versions, options, this.#trim, describeKind(expected));
     core.x.scanKeepManaged(keepManagedFields);
     core.x.jsonDepth(maxDepth);
+    expect(core, expected);
+  }
+
+  /** Where plain objects of events go as they are scanned; 0 while each has to be looked at: some is cut out, there is a budget, or a list is collected. */
+  get objects(): number {
+    return this.#drop === undefined && this.#budget === undefined && !this.versions.gathering
+      ? this.versions.handle
+      : 0;
   }
 
   frames(): FrameReader<T> {
@@ -99,21 +105,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
   /** Whether what was scanned last is an object that can stay as it is: apiVersion and kind are absent or the expected, byte by byte. */
   isPlain(report: number): boolean {
-    const words = this.core.words();
-    return (
-      words[report + REGULAR] === 1 &&
-      this.#isOrAbsent(words, report + API_VERSION_START, this.#apiVersion) &&
-      this.#isOrAbsent(words, report + KIND_START, this.#kind)
-    );
-  }
-
-  #isOrAbsent(words: Uint32Array, at: number, expected: Uint8Array): boolean {
-    const start = words[at] as number;
-    if (start === 0) return true;
-    if ((words[at + 1] as number) - start !== expected.length) return false;
-    const bytes = this.core.bytes();
-    for (let i = 0; i < expected.length; i++) if (bytes[start + i] !== expected[i]) return false;
-    return true;
+    return this.core.words()[report + PLAIN] === 1;
   }
 
   /**
@@ -145,17 +137,47 @@ function budgetOf(
   return new Budget(versions, options.maxBytes, options, () => toMetadata.apply(), what);
 }
 
-function quoted(text: string): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(text));
+/** assembly/scan.ts EXPECTED_ROOM. */
+const EXPECTED_ROOM = 1024;
+
+/** Tells the core which objects it may keep. With names that have no room it keeps none, and all are decoded whole. */
+function expect(core: CacheCore, { apiVersion, kind }: ExpectedKind): void {
+  const [first, second] = [apiVersion, kind].map((text) => new TextEncoder().encode(JSON.stringify(text))) as [
+    Uint8Array,
+    Uint8Array,
+  ];
+  if (Math.max(first.length, second.length) > EXPECTED_ROOM) {
+    core.x.scanExpect(0, 0);
+    return;
+  }
+  const at = core.x.scanExpected() >>> 0;
+  core.bytes().set(first, at);
+  core.bytes().set(second, at + EXPECTED_ROOM);
+  core.x.scanExpect(first.length, second.length);
+}
+
+/** A class and no literal, as there are many: see copy.ts. */
+class ObjectFrame<T> {
+  readonly type: Change;
+  readonly object: T;
+  readonly resourceVersion: string;
+
+  constructor(type: Change, object: T, resourceVersion: string) {
+    this.type = type;
+    this.object = object;
+    this.resourceVersion = resourceVersion;
+  }
 }
 
 class ByteFrameReader<T extends object> implements FrameReader<T> {
   readonly #decoder: ByteDecoder<T>;
   readonly #stream: ByteStream;
+  readonly #report: number;
 
   constructor(decoder: ByteDecoder<T>) {
     this.#decoder = decoder;
     this.#stream = new ByteStream(decoder.core, `a watch of ${describeKind(decoder.expected)}`, decoder.limits);
+    this.#report = this.#stream.report();
   }
 
   push(chunk: Uint8Array): void {
@@ -165,21 +187,36 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
   next(): Frame<T> | undefined {
     const decoder = this.#decoder;
     const stream = this.#stream;
-    const code = stream.nextEvent();
+    const code = stream.nextEvent(decoder.objects);
     if (code === MORE) return undefined;
+    if (code === STAGED) return this.#staged();
     const report = stream.report();
     const words = decoder.core.words();
     // Without an object in it, an event says nothing of what the scan before it found; a name with an escape may be another `type` or `object`.
     const isEvent = code !== RAW && words[report + HAS_OBJECT] === 1 && words[report + ESCAPED_NAMES] === 0;
     const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
-    const start = words[report + VERSION_START] as number;
-    const resourceVersion =
-      start === 0 ? '' : textOf(jsonAt(decoder.core.bytes(), start, words[report + VERSION_END] as number));
+    const resourceVersion = this.#versionIn(words, report);
     const version = decoder.stage(type === 'DELETED');
     if (version === undefined) return this.#parsed(report);
     stream.take();
-    return { type, object: lazyObject(version) as T, resourceVersion };
+    return new ObjectFrame(type, lazyObject(version) as T, resourceVersion);
+  }
+
+  /** The event that the core has staged and taken. */
+  #staged(): Frame<T> {
+    const { core, versions } = this.#decoder;
+    const report = this.#report;
+    const words = core.words();
+    const type = TYPES[words[report + EVENT_TYPE] as number] as Change;
+    const resourceVersion = this.#versionIn(words, report);
+    const version = versions.staged(words[report + STAGED_VERSION] as number, words[report + STAGED_SHAPES] as number);
+    return new ObjectFrame(type, lazyObject(version) as T, resourceVersion);
+  }
+
+  #versionIn(words: Uint32Array, report: number): string {
+    const start = words[report + VERSION_START] as number;
+    return start === 0 ? '' : textOf(jsonAt(this.#decoder.core.bytes(), start, words[report + VERSION_END] as number));
   }
 
   close(): void {

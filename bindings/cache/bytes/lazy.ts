@@ -7,8 +7,7 @@
  * WeakMap is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
  */
 import { CapstanError } from '../../errors.ts';
-import { freezeParsed } from '../freeze.ts';
-import { jsonAt } from './text.ts';
+import { copiedMember, copiedValue, offsetAt } from './copy.ts';
 import type { Version } from './version.ts';
 
 /** As a base class it lets the fields of the class go onto the object that its constructor is given. */
@@ -17,28 +16,46 @@ function given(object: object): object {
 }
 const Given = given as unknown as new (object: object) => object;
 
+/** `first` of an object inside of a version, which has spans of its own. */
+const NESTED = -1;
+/** Arrays of values are slices of it: an array that is made empty grows to places for 17, and one of a literal may be made old (copy.ts). */
+const NO_VALUES: readonly undefined[] = new Array(64).fill(undefined);
+
 /** What an object is decoded from. One private field leads to it: each more would make the object larger. */
 class Source {
   readonly version: Version;
-  /** Where the spans of this object's members begin among those of the version: 0 for the root. */
+  /** Where the spans of this object's members begin among those of the version: 0 for the root; or NESTED. */
   readonly first: number;
+  /** How many members there are. */
+  readonly count: number;
+  /** Of a nested object: assembly/members.ts. */
+  readonly spans: string | undefined;
   /** By member; values of JSON are never undefined. Most objects are dropped before a member is read. */
   #values: unknown[] | undefined;
 
-  constructor(version: Version, first: number) {
+  constructor(version: Version, first: number, count: number, spans: string | undefined) {
     this.version = version;
     this.first = first;
+    this.count = count;
+    this.spans = spans;
   }
 
   value(index: number): unknown {
-    this.#values ??= [];
+    this.#values ??= NO_VALUES.slice(0, this.count);
     const known = this.#values[index];
     if (known !== undefined) return known;
-    const value = decode(this.version, this.first, index);
+    const value = this.spans === undefined ? decode(this, index) : nestedValue(this.version, this.spans, index);
     this.#values[index] = value;
     return value;
   }
 }
+
+/**
+ * Makes what `{}` makes. Of a literal, the engine notes where it stands, and may make all of its objects old from the start (see copy.ts); and
+ * the objects of a constructor get room for just the members they have.
+ */
+const Plain = function Plain() {} as unknown as new () => Record<string, unknown>;
+Plain.prototype = Object.prototype;
 
 /** Puts a private field onto a plain object. */
 class Laziness extends Given {
@@ -68,16 +85,29 @@ class Laziness extends Given {
   }
 }
 
-function decode(version: Version, first: number, index: number): unknown {
-  const { shape } = version;
-  if (first === 0 && index === shape.metadataIndex) return makeObject(version, shape.metadataNames, shape.names.length);
+function decode({ version, first }: Source, index: number): unknown {
+  const { shape, copy } = version;
+  if (first === 0) {
+    if (index === shape.metadataIndex) {
+      const names = shape.metadataNames;
+      return makeObject(new Source(version, shape.names.length, names.length, undefined), names);
+    }
+    if (copy === undefined && shape.large[index] === true) {
+      const members = version.owner.members(version, index);
+      if (members !== undefined) {
+        const { names, spans } = members;
+        return makeObject(new Source(version, NESTED, names.length, spans), names);
+      }
+    }
+  }
+  return copy === undefined ? version.owner.decode(version, first + index) : copiedMember(copy, shape, first + index);
+}
+
+function nestedValue(version: Version, spans: string, index: number): unknown {
+  const from = offsetAt(spans, 8 * index);
+  const to = offsetAt(spans, 8 * index + 4);
   const { copy } = version;
-  if (copy === undefined) return version.owner.decode(version, first + index);
-  const from = copy.spans[2 * (first + index)] as number;
-  const to = copy.spans[2 * (first + index) + 1] as number;
-  if (copy.text === undefined) return jsonAt(copy.bytes as Uint8Array, from, to);
-  // Not the slice itself, which would keep the whole text alive.
-  return freezeParsed(JSON.parse(copy.text.slice(from, to)));
+  return copy === undefined ? version.owner.valueAt(version, from, to) : copiedValue(copy, version.shape, from, to);
 }
 
 const getters: (() => unknown)[] = [];
@@ -117,13 +147,13 @@ const denoInspector = {
   },
 };
 
-function makeObject(version: Version, names: readonly string[], first: number): object {
-  const object: Record<string, unknown> = {};
-  new Laziness(object, new Source(version, first));
-  const { constants } = version.shape;
+function makeObject(source: Source, names: readonly string[]): object {
+  const object = new Plain();
+  new Laziness(object, source);
+  const constants = source.first === 0 ? source.version.shape.constants : undefined;
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;
-    const constant = first === 0 ? constants[i] : undefined;
+    const constant = constants?.[i];
     if (constant !== undefined) object[name] = constant;
     else defineGetter.call(object, name, getterAt(i));
   }
@@ -134,7 +164,8 @@ function makeObject(version: Version, names: readonly string[], first: number): 
 
 /** The object of a version; another one at each call. */
 export function lazyObject(version: Version): object {
-  return makeObject(version, version.shape.names, 0);
+  const { names } = version.shape;
+  return makeObject(new Source(version, 0, names.length, undefined), names);
 }
 
 /** The version behind an object that `lazyObject` made; `undefined` for any other, also for such an object's metadata. */

@@ -9,6 +9,8 @@ export interface Shape {
   readonly names: readonly string[];
   readonly metadataNames: readonly string[];
   readonly metadataIndex: number;
+  /** Whether a member is read in parts: spec and status. Data of a user's choice would have too many shapes. */
+  readonly large: readonly boolean[];
   /** Values that are the same in every object of the kind, by member: kind and apiVersion. */
   readonly constants: readonly (string | undefined)[];
   /** From where a version lies to the first byte of its JSON. */
@@ -38,12 +40,13 @@ export class Shapes {
     if (number === this.#lastNumber && this.#last !== undefined) return this.#last;
     let shape = this.#shapes.get(number);
     if (shape === undefined) {
-      const names = this.#namesOf(number & 0xffff);
-      const metadataNames = this.#namesOf(number >>> 16);
+      const names = this.namesOf(number & 0xffff);
+      const metadataNames = this.namesOf(number >>> 16);
       shape = {
         names,
         metadataNames,
         metadataIndex: names.indexOf('metadata'),
+        large: names.map((name) => name === 'spec' || name === 'status'),
         constants: names.map((name) => this.#constants.get(name)),
         jsonOffset: SPANS + 8 * (names.length + metadataNames.length),
       };
@@ -54,7 +57,8 @@ export class Shapes {
     return shape;
   }
 
-  #namesOf(shape: number): readonly string[] {
+  /** Of one shape. */
+  namesOf(shape: number): readonly string[] {
     const known = this.#names[shape];
     if (known !== undefined) return known;
     const at = this.#core.x.shapeAt(shape) >>> 0;

@@ -10,13 +10,15 @@ export const MEMBER = 2;
 export const END = 3;
 export const ITEMS = 4;
 export const RAW = 5;
+export const STAGED = 6;
 const TOO_LONG = -2;
 const NOT_AN_OBJECT = -3;
+const NOT_STAGED = -4;
 
 /** Words of the report. */
 export const EVENT_TYPE = 0;
 export const HAS_OBJECT = 1;
-export const REGULAR = 2;
+export const PLAIN = 2;
 export const ESCAPED_NAMES = 3;
 export const VALUE_START = 4;
 export const VALUE_END = 5;
@@ -26,8 +28,8 @@ const FAILURE = 8;
 const FAILURE_AT = 9;
 export const VERSION_START = 12;
 export const VERSION_END = 13;
-export const API_VERSION_START = 14;
-export const KIND_START = 16;
+export const STAGED_VERSION = 14;
+export const STAGED_SHAPES = 15;
 
 /** Why a scan failed (assembly/json.ts). */
 const TOO_DEEP = 3;
@@ -64,11 +66,16 @@ export class ByteStream {
     x.streamPushed(this.#handle, chunk.length);
   }
 
-  /** VALUE, RAW or MORE; throws DECODE for the rest. */
-  nextEvent(): number {
+  /**
+   * VALUE, RAW or MORE; throws DECODE for the rest.
+   *
+   * @param objects where a plain object of an event is staged at once (STAGED, and the event is taken); 0: nowhere
+   */
+  nextEvent(objects: number): number {
     if (this.#handle === 0) return MORE;
-    const code = this.#core.x.eventNext(this.#handle);
-    if (code < 0) throw this.#error(code);
+    const { x } = this.#core;
+    const code = objects === 0 ? x.eventNext(this.#handle) : x.eventStage(this.#handle, objects);
+    if (code < 0) throw code === NOT_STAGED ? this.#core.outOfMemory() : this.#error(code);
     return code;
   }
 

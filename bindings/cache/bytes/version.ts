@@ -4,19 +4,9 @@
  *
  * Invariant: `id` is the core's number while the bytes lie in the core, else -1; then `copy` has them, unless nobody can hold an object of this version.
  */
+import type { Copy } from './copy.ts';
 import type { Shape } from './shapes.ts';
 import type { Versions } from './versions.ts';
-
-/**
- * What a version was, outside of the core: its JSON and the spans of its members. As a string where all is ASCII: that lies on the engine's own heap and
- * costs nothing once it is dropped (828 ns to make one of 3.3 KB, where bytes of its own or a part of a larger array take 1065 and more, and
- * a major collection for every 64 MB).
- */
-export interface Copy {
-  readonly text: string | undefined;
-  readonly bytes: Uint8Array | undefined;
-  readonly spans: readonly number[];
-}
 
 export class Version {
   readonly owner: Versions;
@@ -24,6 +14,7 @@ export class Version {
   id: number;
   /** Place in the list of those that no store has taken yet, or -1. */
   staged = -1;
+  /** copy.ts */
   copy: Copy | undefined;
   /** Some object of this version may be in a user's hands. Once true it stays so: nobody gives an object back. */
   handed = false;

@@ -5,10 +5,11 @@
  * for it first.
  */
 import type { CacheCore } from '../../cache-core.ts';
-import { NO_MEMORY } from '../../instance.ts';
+import { NO_MEMORY, NOTHING } from '../../instance.ts';
+import { takeCopy } from './copy.ts';
 import { lazyObject } from './lazy.ts';
 import { Shapes } from './shapes.ts';
-import { jsonAt, textAt } from './text.ts';
+import { jsonAt, latin1At } from './text.ts';
 import { Version } from './version.ts';
 
 /** Words of a version's head (assembly/objects.ts): references, flags, and where the spans begin. */
@@ -16,6 +17,11 @@ const REFERENCES = 2;
 const FLAGS = 3;
 const SPANS = 4;
 const IS_ASCII = 1;
+/** assembly/shapes.ts. */
+const NO_SHAPE = 0xffff;
+const OPEN_BRACE = 0x7b;
+/** Objects of fewer bytes are decoded whole: finding their members would take as long. */
+const LARGE = 256;
 
 export class Versions {
   readonly core: CacheCore;
@@ -27,6 +33,14 @@ export class Versions {
   /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
   readonly #staged: Version[] = [];
   #serial = 0;
+  /** Of objectMet: the index of its first word. */
+  readonly #met: number;
+  /** Of objectMembers: where it leaves spans. */
+  readonly #members: number;
+  /** Set by `meet`. */
+  there = NOTHING;
+  changes = 0;
+  #references = 0;
   /** A list of everything is being collected. */
   gathering = false;
 
@@ -40,6 +54,8 @@ export class Versions {
     this.handle = core.x.objectsNew();
     if (this.handle === 0) throw core.outOfMemory();
     core.x.scanHint(this.handle, keys);
+    this.#met = core.x.objectMet() >>> 2;
+    this.#members = core.x.membersSpans() >>> 0;
     this.#shapes = new Shapes(core, new Map(Object.entries(constants)));
   }
 
@@ -57,8 +73,14 @@ export class Versions {
       return known;
     }
     const version = known ?? this.#make(id);
-    version.staged = this.#staged.length;
-    this.#staged.push(version);
+    this.#stage(version);
+    return version;
+  }
+
+  /** The version that the core has staged by itself (`eventStage`), by its number and those of its shapes. */
+  staged(id: number, shapes: number): Version {
+    const version = this.#makeOf(id, shapes);
+    this.#stage(version);
     return version;
   }
 
@@ -128,11 +150,45 @@ export class Versions {
     return this.#versions[id] ?? this.#make(id);
   }
 
-  /** What a version would change at a slot (assembly/objects.ts); all bits where there is no version. */
-  changes(slot: number, version: Version): number {
-    const { x } = this.core;
-    const old = x.objectOf(this.handle, slot);
-    return old < 0 ? -1 : x.objectChanges(this.handle, old, version.id);
+  /**
+   * What a version will replace: the slot of its key, or NOTHING; then `there` is the number of the version that is there, or negative, and `changes` what
+   * changes from that one to this (assembly/objects.ts; all bits where there is none). Both stand until the next call.
+   */
+  meet(version: Version): number {
+    const slot = this.core.x.objectMeet(this.handle, version.id, this.#keys);
+    const ints = this.core.ints();
+    this.there = ints[this.#met] as number;
+    this.changes = ints[this.#met + 1] as number;
+    this.#references = ints[this.#met + 2] as number;
+    return slot;
+  }
+
+  /** The object of the version that `meet` found, for the last time. */
+  objectThere(): object {
+    return this.lastObjectOf(this.held(this.there));
+  }
+
+  /**
+   * Right after `meet`, which found another version there: puts a version in its place.
+   *
+   * @param untold nobody gets the object that was decoded for it
+   */
+  replace(slot: number, version: Version, untold: boolean): void {
+    const { there } = this;
+    if (version.staged >= 0) this.#unstage(version);
+    else this.core.x.objectRetain(this.handle, version.id);
+    if (!untold) version.handed = true;
+    const before = this.#versions[there];
+    if (before !== undefined) {
+      if (before.handed) this.#follows(version, before, this.changes);
+      if (this.#references === 1) this.#end(before);
+    }
+    this.core.x.objectReplace(this.handle, slot, version.id);
+  }
+
+  #follows(version: Version, before: Version, changes: number): void {
+    version.replaced = before.serial;
+    version.changes = changes;
   }
 
   /** Makes room for a version at a slot, so that `put` cannot fail; throws OUT_OF_MEMORY. */
@@ -146,7 +202,7 @@ export class Versions {
    * @param changes against the one that is there
    * @param untold nobody gets the object that was decoded for it. Others of this version may be in somebody's hands all the same.
    */
-  put(slot: number, version: Version, changes: number = this.changes(slot, version), untold = false): void {
+  put(slot: number, version: Version, changes = -1, untold = false): void {
     const { x } = this.core;
     if (!untold) version.handed = true;
     if (version.staged < 0) x.objectRetain(this.handle, version.id);
@@ -158,10 +214,7 @@ export class Versions {
     if (version.staged >= 0) this.#unstage(version);
     if (old < 0) return;
     const before = this.#versions[old];
-    if (before?.handed && old !== version.id) {
-      version.replaced = before.serial;
-      version.changes = changes;
-    }
+    if (before?.handed && old !== version.id) this.#follows(version, before, changes);
     this.#release(old);
   }
 
@@ -236,13 +289,45 @@ export class Versions {
     return jsonAt(this.core.bytes(), json + (words[entry] as number), json + (words[entry + 1] as number));
   }
 
+  /**
+   * The members of an object that is a member of a version, whose bytes are in the core, by its place among the spans. `undefined`: it is no
+   * object, or not worth it, or it has to be decoded whole.
+   */
+  members(version: Version, span: number): { names: readonly string[]; spans: string } | undefined {
+    const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
+    const words = this.core.words();
+    const entry = (at >>> 2) + SPANS + 2 * span;
+    const from = words[entry] as number;
+    if ((words[entry + 1] as number) - from < LARGE) return undefined;
+    if (this.core.bytes()[at + version.shape.jsonOffset + from] !== OPEN_BRACE) return undefined;
+    const shape = this.core.x.objectMembers(this.handle, version.id, from);
+    if (shape === NO_SHAPE) return undefined;
+    const names = this.#shapes.namesOf(shape);
+    return { names, spans: latin1At(this.core.bytes(), this.#members, this.#members + 8 * names.length) };
+  }
+
+  /** A value of a version whose bytes are in the core, by where it lies in its JSON. */
+  valueAt(version: Version, from: number, to: number): unknown {
+    const json = (this.core.x.objectAt(this.handle, version.id) >>> 0) + version.shape.jsonOffset;
+    return jsonAt(this.core.bytes(), json + from, json + to);
+  }
+
   #make(id: number): Version {
     const at = this.core.x.objectAt(this.handle, id) >>> 0;
-    const shape = this.#shapes.get(this.core.words()[(at >>> 2) + 1] as number);
+    return this.#makeOf(id, this.core.words()[(at >>> 2) + 1] as number);
+  }
+
+  /** @param shapes their numbers, as one */
+  #makeOf(id: number, shapes: number): Version {
     this.#serial++;
-    const version = new Version(this, shape, id, this.#serial);
+    const version = new Version(this, this.#shapes.get(shapes), id, this.#serial);
     this.#versions[id] = version;
     return version;
+  }
+
+  #stage(version: Version): void {
+    version.staged = this.#staged.length;
+    this.#staged.push(version);
   }
 
   #unstage(version: Version): void {
@@ -254,33 +339,27 @@ export class Versions {
     version.staged = -1;
   }
 
-  /** One reference less; with the last one, the bytes of a version that has been handed out are copied out of the core. */
+  /** One reference less. */
   #release(id: number): void {
     const { x } = this.core;
     const version = this.#versions[id];
     if (version !== undefined) {
       const at = x.objectAt(this.handle, id) >>> 0;
-      const words = this.core.words();
-      if (words[(at >>> 2) + REFERENCES] === 1) {
-        if (version.handed) this.#copyOut(version, at, words);
-        version.id = -1;
-        this.#versions[id] = undefined;
-      }
+      if (this.core.words()[(at >>> 2) + REFERENCES] === 1) this.#end(version);
     }
     x.objectRelease(this.handle, id);
   }
 
-  #copyOut(version: Version, at: number, words: Uint32Array): void {
-    const head = at >>> 2;
-    const { shape } = version;
-    const count = 2 * (shape.names.length + shape.metadataNames.length);
-    const spans: number[] = new Array(count);
-    for (let i = 0; i < count; i++) spans[i] = words[head + SPANS + i] as number;
-    const start = at + shape.jsonOffset;
-    const bytes = this.core.bytes().subarray(start, start + (words[head] as number));
-    const ascii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;
-    version.copy = ascii
-      ? { text: textAt(bytes, 0, bytes.length), bytes: undefined, spans }
-      : { text: undefined, bytes: bytes.slice(), spans };
+  /** The core is about to lose the bytes of a version: one that has been handed out gets them. */
+  #end(version: Version): void {
+    if (version.handed) {
+      const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
+      const words = this.core.words();
+      const head = at >>> 2;
+      const isAscii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;
+      version.copy = takeCopy(this.core.bytes(), words, at, version.shape, words[head] as number, isAscii);
+    }
+    this.#versions[version.id] = undefined;
+    version.id = -1;
   }
 }

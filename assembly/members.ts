@@ -1,0 +1,53 @@
+// The members of an object inside of a version, found when somebody first asks for one of them: which names in which order (shapes.ts), and where
+// their values lie. So an object that is read at one place is not decoded whole.
+//
+//   spans   of each member |start|end|, offsets from the first byte of the version's JSON, seven bits to a byte, so that the host can read them out as text
+
+import { jsonOf, objectAt } from "./objects";
+import { MOST_MEMBERS, M_NAME, M_NAME_END, NO_SHAPE, isOdd, memberAt, nestedShapeOf } from "./shapes";
+import { skipAny, skipSpaces, skipText } from "./skip";
+
+const CLOSE_BRACE: u32 = 0x7d;
+const TOO_FAR: u32 = 1 << 28;
+
+const names: usize = memory.data(64 << 4, 16);
+const spans: usize = memory.data(64 << 3, 16);
+let count: u32 = 0;
+
+/** Where objectMembers leaves the spans of what it found last. */
+export function membersSpans(): usize {
+  return spans;
+}
+
+@inline
+function spread(offset: u32): u32 {
+  return (offset & 0x7f) | ((offset & 0x3f80) << 1) | ((offset & 0x1fc000) << 2) | ((offset & 0xfe00000) << 3);
+}
+
+/** The shape of the object at an offset of a version's JSON, or NO_SHAPE: decode it whole. */
+export function objectMembers(objects: usize, version: u32, from: u32): u32 {
+  const json = jsonOf(objectAt(objects, version));
+  count = 0;
+  let p = skipSpaces(json + from + 1);
+  if (<u32>load<u8>(p) == CLOSE_BRACE) return NO_SHAPE;
+  while (true) {
+    if (count == MOST_MEMBERS) return NO_SHAPE;
+    const name = memberAt(names, count);
+    store<u32>(name, <u32>p + 1, M_NAME);
+    p = skipText(p + 1);
+    store<u32>(name, <u32>p, M_NAME_END);
+    p = skipSpaces(skipSpaces(p + 1) + 1); // over the colon
+    const start = <u32>(p - json);
+    p = skipAny(p);
+    const end = <u32>(p - json);
+    if (end >= TOO_FAR) return NO_SHAPE;
+    const span = spans + (<usize>(count++) << 3);
+    store<u32>(span, spread(start));
+    store<u32>(span, spread(end), 4);
+    p = skipSpaces(p);
+    if (<u32>load<u8>(p) == CLOSE_BRACE) break;
+    p = skipSpaces(p + 1);
+  }
+  const shape = nestedShapeOf(names, count);
+  return shape == NO_SHAPE || isOdd(shape) ? NO_SHAPE : shape;
+}

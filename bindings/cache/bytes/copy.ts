@@ -1,0 +1,72 @@
+/**
+ * What a version was, outside of the core: the spans of its members and its JSON behind them, all in one piece.
+ *
+ * Where the JSON is ASCII, the piece is a string: that lies on the engine's own heap and costs nothing once it is dropped, where bytes of its own, or a part of a
+ * larger array, cost a major collection for every 64 MB. For that the spans are written with seven bits a byte. Nothing else is made, and no literal of an object or
+ * array: the engine notes which of those live long, took these for such, and made them old from the start, where each kept its text until the next major
+ * collection (10 of 24 MB survived every minor one, and copying them cost 1.5 µs an event).
+ */
+import { freezeParsed } from '../freeze.ts';
+import type { Shape } from './shapes.ts';
+import { jsonAt, latin1At } from './text.ts';
+
+export type Copy = string | Uint8Array;
+
+/** assembly/objects.ts V_SPANS. */
+const SPANS = 16;
+/** The first offset that has no room in four times seven bits. */
+const TOO_FAR = 2 ** 28;
+
+/**
+ * Copies a version that is about to be given back: its spans are written over where they lie.
+ *
+ * @param at where it lies
+ * @param length of its JSON
+ */
+export function takeCopy(
+  bytes: Uint8Array,
+  words: Uint32Array,
+  at: number,
+  { jsonOffset }: Shape,
+  length: number,
+  isAscii: boolean,
+): Copy {
+  const from = at + SPANS;
+  const to = at + jsonOffset + length;
+  if (!isAscii || length >= TOO_FAR) return bytes.slice(from, to);
+  const end = (at + jsonOffset) >>> 2;
+  for (let i = from >>> 2; i < end; i++) {
+    const offset = words[i] as number;
+    words[i] = (offset & 0x7f) | ((offset & 0x3f80) << 1) | ((offset & 0x1fc000) << 2) | ((offset & 0xfe00000) << 3);
+  }
+  return latin1At(bytes, from, to);
+}
+
+/** The member with a place among the spans. */
+export function copiedMember(copy: Copy, shape: Shape, span: number): unknown {
+  return copiedValue(copy, shape, offsetIn(copy, 8 * span), offsetIn(copy, 8 * span + 4));
+}
+
+/** The value that lies in a range of the JSON. */
+export function copiedValue(copy: Copy, { jsonOffset }: Shape, from: number, to: number): unknown {
+  const json = jsonOffset - SPANS;
+  if (typeof copy !== 'string') return jsonAt(copy, json + from, json + to);
+  // Not the slice itself, which would keep the whole text alive.
+  return freezeParsed(JSON.parse(copy.slice(json + from, json + to)));
+}
+
+/** An offset that was written with seven bits a byte. */
+export function offsetAt(spans: string, at: number): number {
+  return (
+    spans.charCodeAt(at) |
+    (spans.charCodeAt(at + 1) << 7) |
+    (spans.charCodeAt(at + 2) << 14) |
+    (spans.charCodeAt(at + 3) << 21)
+  );
+}
+
+function offsetIn(copy: Copy, at: number): number {
+  if (typeof copy === 'string') return offsetAt(copy, at);
+  const byte = (i: number): number => copy[at + i] as number;
+  return (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0;
+}
