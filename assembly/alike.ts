@@ -9,6 +9,11 @@ import { BACKSLASH, QUOTE, skipScalar } from "./json";
 @inline
 function equalBytes(a: usize, b: usize, most: usize): usize {
   let n: usize = 0;
+  for (; n + 64 <= most; n += 64) {
+    const first = v128.or(v128.xor(v128.load(a + n), v128.load(b + n)), v128.xor(v128.load(a + n, 16), v128.load(b + n, 16)));
+    const second = v128.or(v128.xor(v128.load(a + n, 32), v128.load(b + n, 32)), v128.xor(v128.load(a + n, 48), v128.load(b + n, 48)));
+    if (v128.any_true(v128.or(first, second))) break;
+  }
   for (; n + 16 <= most; n += 16) {
     const same = i8x16.bitmask(i8x16.eq(v128.load(a + n), v128.load(b + n)));
     if (same != 0xffff) return n + ctz(~same);
@@ -21,6 +26,18 @@ function equalBytes(a: usize, b: usize, most: usize): usize {
 function endsInText(p: usize, to: usize, inText: bool): bool {
   let quotes: i32 = <i32>inText;
   while (p < to) {
+    if (to - p >= 64) {
+      const a = v128.load(p), b = v128.load(p, 16), c = v128.load(p, 32), d = v128.load(p, 48);
+      const backslash = i8x16.splat(0x5c), quote = i8x16.splat(0x22);
+      const escapes = v128.or(v128.or(i8x16.eq(a, backslash), i8x16.eq(b, backslash)), v128.or(i8x16.eq(c, backslash), i8x16.eq(d, backslash)));
+      if (!v128.any_true(escapes)) {
+        // Each lane counts down by one for a quote: at most four, and their sum's parity is what counts.
+        const counts = i8x16.add(i8x16.add(i8x16.eq(a, quote), i8x16.eq(b, quote)), i8x16.add(i8x16.eq(c, quote), i8x16.eq(d, quote)));
+        quotes += popcnt(i8x16.bitmask(i8x16.shl(counts, 7)));
+        p += 64;
+        continue;
+      }
+    }
     const v = v128.load(p);
     const within: i32 = to - p >= 16 ? 0xffff : (1 << <i32>(to - p)) - 1;
     if ((i8x16.bitmask(i8x16.eq(v, i8x16.splat(0x5c))) & within) == 0) {

@@ -1,9 +1,9 @@
 /**
  * CPU and wall time per update event of our controller, run by a manager, measured as peers/client-node/controller.mjs does it:
  *
- *     node bench/capstan-controller.ts URL EVENTS [READER]
+ *     node bench/capstan-controller.ts URL EVENTS [READER [WARMUP]]
  *
- * READER says what a reconcile reads of its object, and how (controller-readers.ts).
+ * READER says what a reconcile reads of its object, and how (controller-readers.ts). WARMUP events come before those that are measured.
  */
 import { defineResource, type KubeObject } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
@@ -17,16 +17,17 @@ interface Pod extends KubeObject {
   spec: { nodeName: string };
 }
 
-const [url = '', count = '', given = READERS[0]] = process.argv.slice(2);
+const [url = '', count = '', given = READERS[0], before = '0'] = process.argv.slice(2);
 const events = Number(count);
+const warmUp = Number(before);
 const reader = READERS.find((each) => each === given);
 if (reader === undefined) throw new Error(`reader expected one of ${READERS.join(', ')}, got ${given}`);
 const Pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
 
 const manager = newManager({ transport: httpTransport(url), cache: { watchList: false } });
-const work = workOf(reader);
+const work = workOf(reader, warmUp > 0);
 const stop = new AbortController();
-const versions = new LastVersions(events);
+const versions = new LastVersions(events, warmUp);
 
 function reconciled(pod: Pod | undefined, readsSpec: boolean): void {
   if (pod === undefined) throw new Error('a Pod is not in the cache');

@@ -1,9 +1,9 @@
 /**
  * CPU and wall time per watch event of our informer, measured as peers/client-node/informer.mjs does it:
  *
- *     node bench/capstan-informer.ts URL EVENTS [HANDLER]
+ *     node bench/capstan-informer.ts URL EVENTS [HANDLER [WARMUP]]
  *
- * HANDLER says what is read of each object (informer-handlers.ts).
+ * HANDLER says what is read of each object (informer-handlers.ts). WARMUP events come before those that are measured.
  */
 import { defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
@@ -17,8 +17,9 @@ interface Pod {
   spec: { nodeName: string };
 }
 
-const [url = '', count = '', given = HANDLERS[0]] = process.argv.slice(2);
+const [url = '', count = '', given = HANDLERS[0], before = '0'] = process.argv.slice(2);
 const events = Number(count);
+const warmUp = Number(before);
 const handler = HANDLERS.find((each) => each === given);
 if (handler === undefined) throw new Error(`handler expected one of ${HANDLERS.join(', ')}, got ${given}`);
 const pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
@@ -46,15 +47,15 @@ let start = 0;
 let cpu = process.cpuUsage();
 informer.addEventHandler({
   onUpdate(_, now) {
-    if (seen === 0) [start, cpu] = [performance.now(), process.cpuUsage()];
+    if (seen === warmUp) [start, cpu] = [performance.now(), process.cpuUsage()];
     handle(now);
-    if (++seen < events) return;
+    if (++seen < warmUp + events) return;
     const ns = ((performance.now() - start) * 1e6) / events;
     const used = process.cpuUsage(cpu);
     if (read < events * 20) throw new Error(`read ${read} characters, expected ${events * 20} at least`);
     const figure: Figure = {
       peer: 'capstan',
-      work: workOf(handler),
+      work: workOf(handler, warmUp > 0),
       n: events,
       ns,
       cpu: ((used.user + used.system) * 1e3) / events,

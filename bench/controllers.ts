@@ -1,7 +1,7 @@
 /**
  * The controller work: a controller that reads its object from the cache, in a process of its own, on updates over loopback HTTP that come as
  * fast as it takes them. What counts is its CPU time per event until the last version of every object has been reconciled; each program checks
- * that itself.
+ * that itself. All are measured twice: from their first event on, and (`-warm`) once they have had as many.
  *
  * Ours is run with three readers, as what it decodes depends on what is read (controller-readers.ts). The peers have decoded everything by then and
  * are run once: one worker, a priority queue where there is one, no debounce, each as it comes.
@@ -23,13 +23,14 @@ export function controllerGoals(figures: readonly Figure[]): string[] {
     return figure && cost(figure);
   };
   const lines: string[] = [];
-  for (const work of ['controller', 'controller-spec', 'controller-client']) {
+  for (const [what, as] of variants()) {
+    const work = what + as;
     const ours = costOf('capstan', work);
     for (const [peer, goal] of [
       ['client-node', 1 / 2.5],
       ['controller-runtime', 1 / 10],
     ] as const) {
-      const theirs = costOf(peer, 'controller');
+      const theirs = costOf(peer, `controller${as}`);
       if (ours !== undefined && theirs !== undefined)
         lines.push(verdictOf(`${work}: our CPU of ${peer}'s`, ours / theirs, goal, 3));
     }
@@ -44,16 +45,25 @@ export async function measureControllers(events: number, runtime: GoProgram, not
     notes.push(`controller ${showCount(events)} is not measured: it takes ${FEWEST_EVENTS} events at least`);
     return [];
   }
-  return withServer('./peers/watch-server.mjs', [String(events)], async (url) => {
-    const n = String(events);
+  const figures = [...(await measure(events, 0, runtime, notes)), ...(await measure(events, events, runtime, notes))];
+  notes.push(...controllerGoals(figures));
+  return figures;
+}
+
+function* variants(): Generator<[work: string, suffix: string]> {
+  for (const suffix of ['', '-warm'])
+    for (const work of ['controller', 'controller-spec', 'controller-client']) yield [work, suffix];
+}
+
+async function measure(events: number, warmUp: number, runtime: GoProgram, notes: string[]): Promise<Figure[]> {
+  return withServer('./peers/watch-server.mjs', [String(warmUp + events)], async (url) => {
+    const [n, before] = [String(events), String(warmUp)];
     const readers: Readers = new Map();
     for (const reader of READERS) {
-      readers.set(`capstan ${reader}`, () => figuresOfScript('./capstan-controller.ts', [url, n, reader]));
+      readers.set(`capstan ${reader}`, () => figuresOfScript('./capstan-controller.ts', [url, n, reader, before]));
     }
-    readers.set('client-node', () => figuresOfScript('./peers/client-node/controller.mjs', [url, n]));
-    if ('program' in runtime) readers.set('controller-runtime', () => figuresOf(runtime.program, [url, n]));
-    const figures = await inTurn('controller', readers, notes);
-    notes.push(...controllerGoals(figures));
-    return figures;
+    readers.set('client-node', () => figuresOfScript('./peers/client-node/controller.mjs', [url, n, before]));
+    if ('program' in runtime) readers.set('controller-runtime', () => figuresOf(runtime.program, [url, n, before]));
+    return inTurn('controller', readers, notes);
   });
 }

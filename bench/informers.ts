@@ -1,6 +1,7 @@
 /**
  * The informer work: every reader in a process of its own, in turn, on the same watch over loopback HTTP. What counts is
- * its CPU time per event; the wall time is the pace of the server, which shares the machine.
+ * its CPU time per event; the wall time is the pace of the server, which shares the machine. All are measured twice: from their first event on, and (`-warm`) once they
+ * have had as many.
  *
  * Our informer is run with three handlers, as what it decodes depends on what is read: `informer` reads name and resourceVersion, `informer-spec`
  * reads the spec as well, `informer-map` stores every object into a Map. The peers have decoded everything by then and are run once.
@@ -16,9 +17,10 @@ import { withServer } from './servers.ts';
 /** About the bytes of a frame of peers/watch-server.mjs, from which the null reader knows where the events end. */
 const FRAME_BYTES = 4740;
 /** What the informer is meant to cost, in the words of the report; a line for each goal whose peer was measured. */
-export function informerGoals(figures: readonly Figure[]): string[] {
+export function informerGoals(figures: readonly Figure[], warm: boolean): string[] {
+  const as = warm ? '-warm' : '';
   const find = (peer: string, work = 'informer'): number | undefined => {
-    const figure = figures.find((each) => each.peer === peer && each.work === work);
+    const figure = figures.find((each) => each.peer === peer && each.work === work + as);
     return figure && cost(figure);
   };
   const lines: string[] = [];
@@ -28,32 +30,37 @@ export function informerGoals(figures: readonly Figure[]): string[] {
     if (ours !== undefined && theirs !== undefined) lines.push(verdictOf(what, ours / theirs, goal, 3));
   };
   if (own !== undefined && floor !== undefined) {
-    lines.push(verdictOf("informer: µs of our CPU an event minus the null reader's", (own - floor) / 1000, 7));
+    lines.push(verdictOf(`informer${as}: µs of our CPU an event minus the null reader's`, (own - floor) / 1000, 7));
   }
-  against("informer: our CPU of client-node's", own, node, 1 / 2.5);
-  against("informer: our CPU of client-go's", own, go, 1 / 15);
-  against("informer-spec: our CPU of client-node's", spec, node, 2 / 3);
+  against(`informer${as}: our CPU of client-node's`, own, node, 1 / 2.5);
+  against(`informer${as}: our CPU of client-go's`, own, go, 1 / 15);
+  against(`informer-spec${as}: our CPU of client-node's`, spec, node, 2 / 3);
   if (map !== undefined && node !== undefined) {
-    lines.push(`informer-map: our CPU of client-node's: ${(map / node).toFixed(3)}, no goal`);
+    lines.push(`informer-map${as}: our CPU of client-node's: ${(map / node).toFixed(3)}, no goal`);
   }
   return lines;
 }
 
 /** A peer that fails is named in `notes` and left out; ours must not fail. */
 export async function measureInformers(events: number, clientGo: GoProgram, notes: string[]): Promise<Figure[]> {
-  return withServer('./peers/watch-server.mjs', [String(events)], async (url) => {
-    const n = String(events);
+  return [...(await measure(events, 0, clientGo, notes)), ...(await measure(events, events, clientGo, notes))];
+}
+
+async function measure(events: number, warmUp: number, clientGo: GoProgram, notes: string[]): Promise<Figure[]> {
+  return withServer('./peers/watch-server.mjs', [String(warmUp + events)], async (url) => {
+    const [n, before] = [String(events), String(warmUp)];
     const readers = new Map<string, () => Promise<Figure[]>>();
     for (const handler of HANDLERS) {
-      readers.set(`capstan ${handler}`, () => figuresOfScript('./capstan-informer.ts', [url, n, handler]));
+      readers.set(`capstan ${handler}`, () => figuresOfScript('./capstan-informer.ts', [url, n, handler, before]));
     }
-    readers.set('client-node', () => figuresOfScript('./peers/client-node/informer.mjs', [url, n]));
+    readers.set('client-node', () => figuresOfScript('./peers/client-node/informer.mjs', [url, n, before]));
     readers.set('null-reader', () =>
-      figuresOfScript('./peers/client-node/null-reader.mjs', [url, n, String(FRAME_BYTES)]),
+      figuresOfScript('./peers/client-node/null-reader.mjs', [url, n, String(FRAME_BYTES), before]),
     );
-    if ('program' in clientGo) readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n]));
+    if ('program' in clientGo)
+      readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n, before]));
     const figures = await inTurn('informer', readers, notes);
-    notes.push(...informerGoals(figures));
+    notes.push(...informerGoals(figures, warmUp > 0));
     return figures;
   });
 }

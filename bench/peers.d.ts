@@ -55,7 +55,7 @@ declare module '*/peers/pods.mjs' {
 
 declare module '*/peers/last-versions.mjs' {
   export class LastVersions {
-    constructor(events: number);
+    constructor(events: number, warmUp?: number);
     reconciled(
       name: string,
       resourceVersion: string,

@@ -114,11 +114,17 @@ export class InformerMeter {
     this.#started = this.#clock.now();
   }
 
-  /** After it, with what the queue and the store are then. */
-  end(items: number, resourceVersion: string): void {
+  /** After it, with what is left in the queue. */
+  end(items: number): void {
     this.#call(() => {
       this.#latency.observe((this.#clock.now() - this.#started) / 1000);
       this.#queuedItems.set(items);
+    });
+  }
+
+  /** What the store's version is after several of them: it is read out of an object, and only the last one will be seen. */
+  stored(resourceVersion: string): void {
+    this.#call(() => {
       if (resourceVersion === this.#lastVersion) return;
       this.#lastVersion = resourceVersion;
       if (/^\d+$/.test(resourceVersion)) this.#resourceVersion.set(Number(resourceVersion.slice(-15)));

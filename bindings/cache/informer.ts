@@ -384,8 +384,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       }
       this.#tellWaiting();
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
-      if (more && slice.overByNow()) await slice.yield();
+      if (more && slice.overByNow()) {
+        this.#meter?.stored(this.#indexer.lastStoreSyncResourceVersion());
+        await slice.yield();
+      }
     }
+    this.#meter?.stored(this.#indexer.lastStoreSyncResourceVersion());
     this.#indexer.settle();
     this.#processing = undefined;
   }
@@ -401,7 +405,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     try {
       processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
     } finally {
-      this.#meter?.end(this.#fifo.len(), this.#indexer.lastStoreSyncResourceVersion());
+      this.#meter?.end(this.#fifo.len());
     }
   };
 

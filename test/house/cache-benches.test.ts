@@ -72,12 +72,18 @@ describe('verdicts', () => {
   it('of informers compare CPU with each peer that was measured', () => {
     const figure = (peer: string, cpu: number, work = 'informer'): Figure => ({ peer, work, n: 1, ns: 1, cpu });
     const own = [figure('capstan', 12_000), figure('capstan', 25_000, 'informer-spec')];
-    expect(informerGoals(own)).toEqual([]);
-    const lines = informerGoals([...own, figure('client-node', 30_000), figure('null-reader', 6_000)]);
+    expect(informerGoals(own, false)).toEqual([]);
+    const all = [...own, figure('client-node', 30_000), figure('null-reader', 6_000)];
+    const lines = informerGoals(all, false);
     expect(lines).toEqual([
       expect.stringMatching(/minus the null reader's: 6\.00, goal 7\.00: met$/),
       expect.stringMatching(/informer: .*client-node's: 0\.400, goal 0\.400: met$/),
       expect.stringMatching(/informer-spec: .*client-node's: 0\.833, goal 0\.667: MISSED$/),
+    ]);
+    expect(informerGoals(all, true), 'none of them has been warmed up').toEqual([]);
+    const warm = [figure('capstan', 9_000, 'informer-warm'), figure('client-node', 30_000, 'informer-warm')];
+    expect(informerGoals([...all, ...warm], true)).toEqual([
+      "informer-warm: our CPU of client-node's: 0.300, goal 0.400: met",
     ]);
   });
 });

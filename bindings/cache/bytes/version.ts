@@ -18,7 +18,11 @@ export class Version {
   copy: Copy | undefined;
   /** Some object of this version may be in a user's hands. Once true it stays so: nobody gives an object back. */
   handed = false;
-  /** The object, where it may be asked for again. */
+  /** The object, while it is one of those that were handed out last (versions.ts). */
+  recent: object | undefined;
+  /** A store was asked for the object: it gives the same one as long as somebody holds it. */
+  asked = false;
+  /** What is left of `recent` then, where the object was asked for. */
   object: WeakRef<object> | undefined;
   /** Unlike `id` never used again. */
   readonly serial: number;

@@ -17,6 +17,8 @@ const REFERENCES = 2;
 const FLAGS = 3;
 const SPANS = 4;
 const IS_ASCII = 1;
+/** How many objects are kept for those who will ask for them: some hundred kilobytes, or a few megabytes where all of them are decoded whole. */
+const RECENT = 256;
 /** assembly/shapes.ts. */
 const NO_SHAPE = 0xffff;
 const OPEN_BRACE = 0x7b;
@@ -43,6 +45,9 @@ export class Versions {
   #references = 0;
   /** A list of everything is being collected. */
   gathering = false;
+  /** A ring of those with a `recent`. */
+  readonly #recent: (Version | undefined)[] = new Array(RECENT).fill(undefined);
+  #nextRecent = 0;
 
   /**
    * @param keys the key table of the store
@@ -86,18 +91,35 @@ export class Versions {
 
   /** The object of a version: the same one as long as somebody holds it. */
   objectOf(version: Version): object {
-    const known = version.object?.deref();
+    version.asked = true;
+    const known = version.recent ?? version.object?.deref();
     if (known !== undefined) return known;
-    version.handed = true;
     const object = lazyObject(version);
-    version.object = new WeakRef(object);
+    this.handOut(version, object);
     return object;
   }
 
-  /** The same for the last time: the version is about to be replaced. No weak reference is made, which collections would have to mind. */
+  /** The same for the last time: the version is about to be replaced. */
   lastObjectOf(version: Version): object {
     version.handed = true;
-    return version.object?.deref() ?? lazyObject(version);
+    return version.recent ?? version.object?.deref() ?? lazyObject(version);
+  }
+
+  /**
+   * The object of a version goes to somebody, and is kept for a while: who is told of an event mostly reads the object from the cache right after it. One
+   * that was asked for and is still there then is remembered weakly, which is dear (670 ns, and collections have to mind it); most have been replaced by then.
+   */
+  handOut(version: Version, object: object): void {
+    version.handed = true;
+    if (version.recent !== undefined) return;
+    const oldest = this.#recent[this.#nextRecent];
+    if (oldest?.recent !== undefined) {
+      if (oldest.asked) oldest.object = new WeakRef(oldest.recent);
+      oldest.recent = undefined;
+    }
+    this.#recent[this.#nextRecent] = version;
+    this.#nextRecent = (this.#nextRecent + 1) % RECENT;
+    version.recent = object;
   }
 
   /** The slot of a version's key, or NOTHING; with `intern` it gets one. Throws OUT_OF_MEMORY. */
@@ -361,5 +383,6 @@ export class Versions {
     }
     this.#versions[version.id] = undefined;
     version.id = -1;
+    version.recent = undefined;
   }
 }
