@@ -3,16 +3,32 @@
  * another cache, objects put again, lists that share what is stored, in every order. Whatever is handed out is kept and read again later.
  */
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
 import type { Random } from '../random.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
 
-const INDICES = ['namespace', 'node', 'labels', 'mine'] as const;
 const indexers = {
   namespace: 'metadata.namespace',
   node: 'spec.node',
   labels: 'metadata.labels',
+  phase: 'status.phase',
+  data: 'data.key',
+  version: 'metadata.resourceVersion',
   mine: (object: Thing) => [`v${object.metadata.resourceVersion}`],
+};
+type Index = keyof typeof indexers;
+
+/** With a function every event goes the long way; with paths, or without an index, what moves none goes the short one. */
+export const INDICES: Record<string, readonly Index[]> = {
+  'paths and a function': ['namespace', 'node', 'labels', 'mine'],
+  paths: ['namespace', 'node', 'labels', 'phase'],
+  'one path': ['namespace'],
+  'a path that no bit of a change speaks of': ['data'],
+  'the version, of which a bit speaks that is no part': ['version'],
+  nothing: [],
 };
 
 interface Spec {
@@ -20,9 +36,17 @@ interface Spec {
   fill: string;
 }
 
+interface Status {
+  phase: string;
+  seen: string[];
+}
+
 export class BytePlay {
   readonly #random: Random;
-  readonly world = new ByteStore(indexers);
+  readonly #indices: Index[] = [];
+  /** Those that are added later, over what is there. */
+  readonly #later: Index[] = [];
+  readonly world: ByteStore;
   readonly #elsewhere = new ByteStore();
   /** What the store must hold: the JSON of each key. */
   readonly #model = new Map<string, string>();
@@ -33,11 +57,46 @@ export class BytePlay {
   /** A list that is being collected: its objects so far. */
   #list: Thing[] | undefined;
 
-  constructor(random: Random) {
+  /** How often a version took the place of another the short way, and how often a change was told. */
+  readonly seen = { short: 0, changes: 0, proofs: 0 };
+
+  constructor(random: Random, indices: readonly Index[] = INDICES['paths and a function'] as readonly Index[]) {
     this.#random = random;
+    for (const name of indices) (random.chance(0.3) ? this.#later : this.#indices).push(name);
+    this.world = new ByteStore(Object.fromEntries(this.#indices.map((name) => [name, indexers[name]])));
+    const { versions } = this.world.decoder;
+    const replace = versions.replace.bind(versions);
+    versions.replace = (...args) => {
+      this.seen.short++;
+      const long = ['mine', 'data', 'version'] as const;
+      assert.ok(!long.some((name) => this.#indices.includes(name)), 'an index may have other values');
+      replace(...args);
+    };
   }
 
+  /** An object that is new all through, or the one that is stored with a part or two of it changed. */
   #make(name = `o${this.#random.int(12)}`): Thing {
+    const random = this.#random;
+    const known = this.#model.get(`n/${name}`);
+    if (known === undefined || random.chance(0.3)) return this.#makeNew(name);
+    const made = JSON.parse(known) as Thing;
+    const other = this.#makeNew(name);
+    const part = random.int(10);
+    // Without another version no bit tells of a member that is none of the parts.
+    if (part !== 9 || random.chance(0.4)) made.metadata.resourceVersion = String(++this.#version);
+    if (part === 9) (made as { data?: unknown }).data = { key: random.pick(['k', 'l']) };
+    if (part === 0) made.spec = other.spec;
+    if (part === 1) made.metadata.labels = { tier: 'r', app: random.pick(['p', 'q']) };
+    if (part === 2) made.metadata.annotations = { a: random.pick(['1', '2']), é: '3' };
+    if (part === 3) made.metadata.generation = random.int(3);
+    if (part === 4) made.metadata.deletionTimestamp = random.pick(['t', 'u']);
+    if (part === 5) delete made.metadata.deletionTimestamp;
+    if (part > 6 && part < 9) made.status = other.status;
+    if (part === 6 && made.status !== undefined) (made.status as Status).seen = [`at ${this.#version}`];
+    return made;
+  }
+
+  #makeNew(name: string): Thing {
     const random = this.#random;
     const spec: Spec = {
       node: random.pick(['a', 'b', 'ü', 'a"', undefined]),
@@ -46,6 +105,10 @@ export class BytePlay {
     const made = thing(name, ++this.#version, spec);
     if (random.chance(0.5)) made.metadata.labels = { app: random.pick(['p', 'q']), tier: random.pick(['r', '\u0000']) };
     if (random.chance(0.1)) delete made.metadata.namespace;
+    if (random.chance(0.7)) {
+      const seen = Array.from({ length: random.int(20) }, () => random.pick(['é', 'seen at noon', '\\"]}', '']));
+      made.status = { phase: random.pick(['up', 'down']), seen } satisfies Status;
+    }
     return made;
   }
 
@@ -61,7 +124,36 @@ export class BytePlay {
   }
 
   #holds(object: Thing | undefined, json: string): void {
-    if (object !== undefined) this.#held.push([object, json]);
+    if (object === undefined) return;
+    this.#held.push([object, json]);
+    // Some of it is read now, and the rest when it may have left the core.
+    if (this.#random.chance(0.3)) assert.equal((object.spec as Spec).node, (JSON.parse(json).spec as Spec).node);
+    if (this.#random.chance(0.2)) void (object.status as Status | undefined)?.seen;
+  }
+
+  /** A bit that is off proves that the part is the same; one that is on is right but for labels and annotations in another order, which are compared. */
+  #judgeChange(old: Thing, now: Thing, before: string, after: string): void {
+    const [was, is] = [JSON.parse(before) as Thing, JSON.parse(after) as Thing];
+    const change = new LazyChange(old, now);
+    const rest = ({ metadata: { resourceVersion: _, ...metadata } }: Thing): unknown => metadata;
+    const parts = {
+      spec: (of: Thing) => of.spec,
+      status: (of: Thing) => of.status,
+      generation: (of: Thing) => of.metadata.generation,
+      labels: (of: Thing) => of.metadata.labels,
+      annotations: (of: Thing) => of.metadata.annotations,
+      deletion: (of: Thing) => of.metadata.deletionTimestamp,
+      metadata: rest,
+      sameResourceVersion: (of: Thing) => of.metadata.resourceVersion,
+    };
+    this.seen.changes++;
+    for (const [name, part] of Object.entries(parts)) {
+      const same = isDeepStrictEqual(part(was), part(is));
+      const told = change[name as keyof typeof parts] !== (name === 'sameResourceVersion');
+      assert.ok(told || same, `${name} is told to be the same: ${before} and ${after}`);
+      if (!told) this.seen.proofs++;
+      if (name !== 'metadata') assert.equal(told, !same, `${name} is told to have changed: ${before} and ${after}`);
+    }
   }
 
   #stored(json: string): void {
@@ -73,6 +165,12 @@ export class BytePlay {
   step(): void {
     const { store } = this.world;
     const random = this.#random;
+    const late = this.#later[0];
+    if (late !== undefined && random.chance(0.02)) {
+      store.addIndexers({ [late]: indexers[late] });
+      this.#indices.push(late);
+      this.#later.shift();
+    }
     const kind = random.int(14);
     if (kind < 4) {
       const json = JSON.stringify(this.#make());
@@ -81,6 +179,7 @@ export class BytePlay {
       const before = this.#model.get(keyOf(object));
       const old = store.exchange(object, untold);
       if (!untold) {
+        if (old !== undefined && random.chance(0.7)) this.#judgeChange(old, object, before as string, json);
         assert.equal(old === undefined ? undefined : JSON.stringify(old), before);
         if (random.chance(0.3)) this.#holds(object, json);
         if (before !== undefined && random.chance(0.3)) this.#holds(old, before);
@@ -116,12 +215,25 @@ export class BytePlay {
     } else if (kind === 8 && this.#held.length > 0) {
       const [object, json] = random.pick(this.#held); // stored, detached, of another cache: whatever it is now
       if (random.chance(0.5)) store.add(object);
-      else store.exchange(object, random.chance(0.3));
+      else {
+        const before = this.#model.get(keyOf(object));
+        // Of an object that was told of alone, as a deletion's, the store does not know that somebody has it: nobody says then that nobody listens.
+        const isKnown = versionOf(object)?.handed ?? true;
+        const old = store.exchange(object, isKnown && random.chance(0.3));
+        if (old !== undefined) this.#judgeChange(old, object, before as string, json);
+        if (random.chance(0.3)) store.exchange(object, random.chance(0.3)); // and once more
+      }
       this.#stored(json);
     } else if (kind === 9) {
       const json = JSON.stringify(this.#make());
       const object = random.chance(0.5) ? this.#elsewhere.object(json) : (JSON.parse(json) as Thing);
-      store.add(object);
+      if (random.chance(0.5)) store.add(object);
+      else {
+        const old = store.exchange(object, false);
+        const before = this.#model.get(keyOf(object));
+        assert.equal(old === undefined ? undefined : JSON.stringify(old), before);
+        if (old !== undefined) this.#judgeChange(old, object, before as string, json);
+      }
       this.#holds(object, json);
       this.#stored(json);
     } else if (kind === 10) {
@@ -181,7 +293,8 @@ export class BytePlay {
       const [object, json] = this.#random.pick(this.#held);
       assert.equal(JSON.stringify(object), json);
     }
-    const index = this.#random.pick(INDICES);
+    if (this.#indices.length === 0) return;
+    const index = this.#random.pick(this.#indices);
     const wanted = new Map<string, string[]>();
     for (const [key, json] of this.#model) {
       for (const value of valuesOf(index, JSON.parse(json) as Thing))
@@ -210,10 +323,13 @@ function keyOf({ metadata }: Thing): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 }
 
-function valuesOf(index: (typeof INDICES)[number], { metadata, spec }: Thing): string[] {
+function valuesOf(index: Index, { metadata, spec, status, data }: Thing & { data?: { key: string } }): string[] {
   const { node } = spec as Spec;
+  if (index === 'phase') return status === undefined ? [] : [(status as Status).phase];
   if (index === 'namespace') return metadata.namespace === undefined ? [] : [metadata.namespace];
   if (index === 'node') return node === undefined ? [] : [node];
+  if (index === 'data') return data === undefined ? [] : [data.key];
+  if (index === 'version') return [String(metadata.resourceVersion)];
   if (index === 'mine') return [`v${metadata.resourceVersion}`];
   return Object.entries(metadata.labels ?? {}).map(([name, value]) => `${name}=${value}`);
 }

@@ -7,8 +7,17 @@ import { Indexer } from '../../bindings/cache/store.ts';
 export interface Thing {
   apiVersion?: string;
   kind?: string;
-  metadata: { name: string; namespace?: string; resourceVersion?: string; labels?: Record<string, string> };
+  metadata: {
+    name: string;
+    namespace?: string;
+    resourceVersion?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    generation?: number;
+    deletionTimestamp?: string;
+  };
   spec?: unknown;
+  status?: unknown;
 }
 
 export const expected = { apiVersion: 'v1', kind: 'Thing' };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CacheExports } from '../../bindings/cache-exports.ts';
 import { Random, testSeed } from '../random.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
-import { BytePlay } from './byte-store-play.ts';
+import { BytePlay, INDICES } from './byte-store-play.ts';
 
 const GIB = 2 ** 30;
 /** Blocks that every instance made from here on has taken. */
@@ -50,8 +50,8 @@ test('random work ends as in a model of plain JSON', () => {
   const seed = testSeed();
   console.log(`test/cache/bytes-beyond-2gib.test.ts: CAPSTAN_SEED=${seed}`);
   const random = new Random(seed);
-  for (let round = 0; round < 2; round++) {
-    const play = new BytePlay(random);
+  for (const indices of [INDICES.paths, INDICES['paths and a function'], INDICES.nothing]) {
+    const play = new BytePlay(random, indices);
     for (let i = 0; i < 300; i++) play.step();
     play.finish();
   }

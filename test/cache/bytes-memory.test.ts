@@ -211,6 +211,37 @@ describe('the end of memory', () => {
     }
   });
 
+  // One object takes the place of another in one step, where no index has to be told.
+  test('an event that moves no index needs no memory but for a key that has to be read first, and changes nothing where it throws', () => {
+    const refused: string[] = [];
+    for (const name of ['a', 'a\n', '\u00e9"'.repeat(1000), 'b'.repeat(4000)]) {
+      for (let granted = 0; granted < 4; granted++) {
+        const world = new ByteStore({ labels: 'metadata.labels', name: 'metadata.name' });
+        const { x } = world.decoder.core;
+        const told = world.object(labelled(name, 1));
+        world.store.exchange(told, false);
+        const was = world.content(['labels', 'name']);
+        const next = thing(name, 2);
+        next.metadata.labels = labelled(name, 1).metadata.labels as Record<string, string>;
+        const event = world.object(next);
+        const what = `${JSON.stringify(name.slice(0, 9))}, ${granted} granted`;
+        x.memoryGrant(granted);
+        const refusedHere = refusal(() => assert.equal(world.store.exchange(event, false)?.spec, 's1'), what);
+        x.memoryGrant(-1);
+        if (refusedHere !== undefined) {
+          refused.push(what);
+          assert.deepEqual(world.content(['labels', 'name']), was, what);
+          assert.equal(world.store.exchange(event, false)?.spec, 's1');
+        }
+        assert.deepEqual(world.store.getByKey(`n/${name}`), next, what);
+        assert.deepEqual(told, labelled(name, 1), what);
+        requireNothingLeft(world, what);
+      }
+    }
+    expect(refused.filter((what) => what.startsWith('"a"'))).toEqual([]);
+    expect(refused.length).toBeLessThan(8);
+  });
+
   test('in a watch and in a list: the same frame comes when there is memory again', () => {
     for (let granted = 0; granted < 12; granted++) {
       const world = new ByteStore(indexers);

@@ -40,7 +40,45 @@ const NAMES = [
   ...['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty', 'toJSON', 'then', 'length'],
   ...['0', '1', '2', '10', '01', '-1', '1.5', '1e3', '4294967294', '4294967295', '9007199254740993'],
 ];
+/** Names that leave an object what a plain list of its members is, if each comes once; odd ones among them all the same. */
+const PLAIN_NAMES = [
+  ...[
+    '',
+    ' ',
+    '{',
+    '}',
+    '[]',
+    ':',
+    ',',
+    "'",
+    '/',
+    '\u007f',
+    '0',
+    '1',
+    '01',
+    '10',
+    '2',
+    '-1',
+    '1.5',
+    '4294967294',
+    '4294967295',
+  ],
+  ...[
+    'constructor',
+    'toString',
+    'valueOf',
+    'hasOwnProperty',
+    'toJSON',
+    'then',
+    'length',
+    '__proto',
+    '__defineGetter__',
+  ],
+  ...['name', 'spec', 'metadata', 'kind', 'apiVersion', 'a', 'abcdefg', 'abcdefgh', 'abcdefghi', 'n'.repeat(40)],
+  ...['é', '😀', '\u2028', '\ufeff', '日本語'],
+];
 const SPACE = ['', '', '', '', ' ', '\t', '\r\n', '\n', '  \n '];
+const BEYOND_ASCII = /[^\0-\x7f]/g;
 
 export class Documents {
   readonly random: Random;
@@ -57,13 +95,63 @@ export class Documents {
     if (this.random.chance(0.5)) own.push(this.#member('apiVersion', '"v1"'));
     for (let i = 0; i < members; i++) own.push(this.#member(this.#name(), this.value(depth)));
     for (const part of ['spec', 'status', 'data']) {
-      if (this.random.chance(0.3)) own.push(this.#member(part, this.value(depth)));
+      if (!this.random.chance(0.3)) continue;
+      // Where a test tries every split of a document it asks for a small one.
+      const isLarge = members > 3 && depth > 3 && this.random.chance(0.3);
+      own.push(this.#member(part, isLarge ? this.large(200 + this.random.int(600)) : this.value(depth)));
     }
     this.#shuffle(own);
     // Of members with one name the last counts, so that what must be right has to stand behind what is not.
     if (this.random.chance(0.2)) own.unshift(this.#member('metadata', this.value(2)));
     if (this.random.chance(0.1)) own.unshift(this.#member('kind', '"Secret"'), this.#member('kind', '"ConfigMap"'));
     return this.#braces(own);
+  }
+
+  /**
+   * The text of an object of at least so many bytes, as a cache reads them in parts: strings and numbers of every form, brackets and quotes and runs of
+   * backslashes in strings, white space between any two tokens.
+   *
+   * @param odd any names at all, also twice, with escapes, or `__proto__`
+   */
+  large(
+    least: number,
+    options: { members?: number; odd?: boolean; ascii?: boolean; depth?: number; name?: string } = {},
+  ): string {
+    const { random } = this;
+    const { members = 1 + random.int(12), odd = random.chance(0.2), ascii = random.chance(0.5), depth = 3 } = options;
+    const escaped = (text: string): string =>
+      ascii ? text.replace(BEYOND_ASCII, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`) : text;
+    const names = new Set<string>(options.name === undefined ? [] : [options.name]);
+    while (names.size < members) {
+      const name = random.pick(PLAIN_NAMES);
+      if (!ascii || name.search(BEYOND_ASCII) < 0) names.add(names.has(name) ? `${name}${names.size}` : name);
+    }
+    const own = Array.from(names, (name) => [odd && random.chance(0.3) ? this.#name() : name, this.value(depth)]);
+    this.#shuffle(own);
+    const length = own.reduce((sum, [name, value]) => sum + String(name).length + String(value).length + 4, 0);
+    const padded = random.pick(own) as string[];
+    if (length < least) padded[1] = this.#long(least - length + String(padded[1]).length);
+    return this.#braces(own.map(([name, value]) => this.#member(escaped(name as string), escaped(value as string))));
+  }
+
+  /** A value of at least so many bytes. */
+  #long(least: number): string {
+    const { random } = this;
+    const parts: string[] = [];
+    let length = 0;
+    if (random.chance(0.5)) {
+      for (; length < least; length += (parts.at(-1) as string).length) {
+        const slashes = '\\\\'.repeat(random.int(random.chance(0.1) ? 70 : 3));
+        parts.push(`${this.string().slice(1, -1)}${slashes}${random.pick(['', 'x', '\\"', '}', '\\"]}', '[{'])}`);
+      }
+      return `"${parts.join('')}"`;
+    }
+    for (; length < least; length += (parts.at(-1) as string).length) {
+      parts.push(this.#space() + this.value(3) + this.#space());
+    }
+    return random.chance(0.5)
+      ? `[${parts.join(',')}]`
+      : this.#braces(parts.map((part, i) => this.#member(`m${i}`, part)));
   }
 
   /** A watch event around an object's text; its members may stand in any order too. */
