@@ -14,8 +14,7 @@ import { blockAlloc, blockFree, blockSize } from "./memory";
 import { NO_MEMORY, NOTHING } from "./record";
 import { META, TOP, cutEnd, cutStart, isAscii, isNamed, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
 import {
-  ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, M_VALUE, M_VALUE_END, MANAGED_FIELDS, NAME, NAMESPACE, NO_SHAPE, RESOURCE_VERSION, SPEC, STATUS, indexIn, hasName, memberAt,
-  shapeCount,
+  M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, hasName, indexIn, memberAt, shapeCount,
 } from "./shapes";
 
 const OBJECTS_BYTES: u32 = 64;
@@ -31,21 +30,11 @@ const O_SPARE: usize = 28; // version + 1 that nobody refers to any more, whose 
 const V_LENGTH: usize = 0;
 export const V_TOP: usize = 4;
 export const V_META: usize = 6;
-const V_REFERENCES: usize = 8;
+export const V_REFERENCES: usize = 8;
 const V_FLAGS: usize = 12;
 const IS_ASCII: u32 = 1;
 const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
 export const V_SPANS: usize = 16;
-
-/** What a put changed; bits of `Change` in bindings/cache/change.ts. */
-export const CHANGED_GENERATION: u32 = 1;
-export const CHANGED_LABELS: u32 = 2;
-export const CHANGED_ANNOTATIONS: u32 = 4;
-export const CHANGED_SPEC: u32 = 8;
-export const CHANGED_STATUS: u32 = 16;
-export const CHANGED_METADATA: u32 = 32;
-export const CHANGED_DELETION: u32 = 64;
-export const CHANGED_VERSION: u32 = 128; // resourceVersion, which is no part of METADATA
 
 /** A store of versions, or 0 when there is no memory. */
 export function objectsNew(): usize {
@@ -186,13 +175,13 @@ export function jsonOf(at: usize): usize {
 }
 
 @inline
-function spanOf(at: usize, known: usize): usize {
+export function spanOf(at: usize, known: usize): usize {
   const index = indexIn(<u32>load<u16>(at, V_TOP), known);
   return index < 0 ? 0 : at + V_SPANS + (<usize>index << 3);
 }
 
 @inline
-function metaSpanOf(at: usize, known: usize): usize {
+export function metaSpanOf(at: usize, known: usize): usize {
   const index = indexIn(<u32>load<u16>(at, V_META), known);
   return index < 0 ? 0 : at + V_SPANS + (<usize>(shapeCount(<u32>load<u16>(at, V_TOP)) + <u32>index) << 3);
 }
@@ -345,23 +334,6 @@ export function objectPut(objects: usize, slot: u32, version: u32): i32 {
   return old;
 }
 
-const met: usize = memory.data(16, 16);
-
-/** Where objectMeet writes: |version that is there, or NOTHING|what changes from it (all bits: there is none)|its references|. */
-export function objectMet(): usize {
-  return met;
-}
-
-/** What a version will replace: its slot, as from objectSlot, and the words at objectMet. */
-export function objectMeet(objects: usize, version: u32, keys: usize): i32 {
-  const slot = objectSlot(objects, version, keys, false);
-  const old = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
-  store<i32>(met, old);
-  store<u32>(met, old < 0 ? 0xffffffff : objectChanges(objects, <u32>old, version), 4);
-  store<u32>(met, old < 0 ? 0 : load<u32>(objectAt(objects, <u32>old), V_REFERENCES), 8);
-  return slot;
-}
-
 /** objectPut at a slot that has a version, whose reference goes. */
 export function objectReplace(objects: usize, slot: u32, version: u32): void {
   const at = <usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2);
@@ -375,53 +347,6 @@ export function objectTake(objects: usize, slot: u32): i32 {
   const version = objectOf(objects, slot);
   if (version >= 0) store<u32>(<usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2), 0);
   return version;
-}
-
-@inline
-function spansDiffer(aJson: usize, a: usize, bJson: usize, b: usize): bool {
-  if (a == 0 || b == 0) return a != b;
-  const start = load<u32>(a);
-  const length = load<u32>(a, 4) - start;
-  const other = load<u32>(b);
-  return load<u32>(b, 4) - other != length || !sameBytes(aJson + start, bJson + other, length);
-}
-
-/** Whether any member of metadata differs but resourceVersion and managedFields. Members in another order count as different. */
-function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
-  const shape = <u32>load<u16>(a, V_META);
-  if (<u32>load<u16>(b, V_META) != shape) return true;
-  const version = indexIn(shape, RESOURCE_VERSION), managed = indexIn(shape, MANAGED_FIELDS);
-  const aSpans = a + V_SPANS + (<usize>shapeCount(<u32>load<u16>(a, V_TOP)) << 3);
-  const bSpans = b + V_SPANS + (<usize>shapeCount(<u32>load<u16>(b, V_TOP)) << 3);
-  const count = <i32>shapeCount(shape);
-  // Mostly nothing is longer or shorter than it was, so that all but the version is compared in two pieces.
-  if (version >= 0 && managed < 0 && sameBytes(aSpans, bSpans, <u32>count << 3)) {
-    const from = load<u32>(aSpans), to = load<u32>(aSpans + (<usize>count << 3) - 4);
-    const start = load<u32>(aSpans + (<usize>version << 3)), end = load<u32>(aSpans + (<usize>version << 3), 4);
-    if (sameBytes(aJson + from, bJson + from, start - from) && sameBytes(aJson + end, bJson + end, to - end)) return false;
-  }
-  for (let i = 0; i < count; i++) {
-    if (i != version && i != managed && spansDiffer(aJson, aSpans + (i << 3), bJson, bSpans + (i << 3))) return true;
-  }
-  return false;
-}
-
-/** What changed from one version to another; a bit that is off proves that the part has the same bytes. */
-export function objectChanges(objects: usize, from: u32, to: u32): u32 {
-  if (from == to) return 0;
-  const a = objectAt(objects, from), b = objectAt(objects, to);
-  const aJson = jsonOf(a), bJson = jsonOf(b);
-  let bits: u32 = 0;
-  if (spansDiffer(aJson, spanOf(a, SPEC), bJson, spanOf(b, SPEC))) bits |= CHANGED_SPEC;
-  if (spansDiffer(aJson, spanOf(a, STATUS), bJson, spanOf(b, STATUS))) bits |= CHANGED_STATUS;
-  if (spansDiffer(aJson, metaSpanOf(a, RESOURCE_VERSION), bJson, metaSpanOf(b, RESOURCE_VERSION))) bits |= CHANGED_VERSION;
-  if (!metadataDiffers(a, aJson, b, bJson)) return bits;
-  bits |= CHANGED_METADATA;
-  if (spansDiffer(aJson, metaSpanOf(a, GENERATION), bJson, metaSpanOf(b, GENERATION))) bits |= CHANGED_GENERATION;
-  if (spansDiffer(aJson, metaSpanOf(a, LABELS), bJson, metaSpanOf(b, LABELS))) bits |= CHANGED_LABELS;
-  if (spansDiffer(aJson, metaSpanOf(a, ANNOTATIONS), bJson, metaSpanOf(b, ANNOTATIONS))) bits |= CHANGED_ANNOTATIONS;
-  if (spansDiffer(aJson, metaSpanOf(a, DELETION_TIMESTAMP), bJson, metaSpanOf(b, DELETION_TIMESTAMP))) bits |= CHANGED_DELETION;
-  return bits;
 }
 
 /** Bytes of live versions with their spans, and of all the memory they lie in. */

@@ -26,7 +26,7 @@ interface Parts {
   status?: unknown;
 }
 
-/** One bit a part, in the two words of a LazyChange; those of assembly/objects.ts. */
+/** One bit a part, in the two words of a LazyChange; those of assembly/changes.ts. */
 const GENERATION = 1;
 const LABELS = 2;
 const ANNOTATIONS = 4;

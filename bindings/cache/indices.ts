@@ -13,7 +13,7 @@ import { parsePath, pathIndexFunc } from './json-path.ts';
 import type { KubeObject } from './keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts';
 
-/** Bits of assembly/objects.ts. */
+/** Bits of assembly/changes.ts. */
 const SPEC = 8;
 const STATUS = 16;
 const METADATA = 32;
@@ -96,7 +96,7 @@ export class Indices<T extends object> {
    * The same for an object whose version has its bytes in the core: what a path says is left to `set`, and where that part of the object
    * did not change, nothing is to be done.
    *
-   * @param changes against the version that is there (assembly/objects.ts); all bits where there is none
+   * @param changes against the version that is there (assembly/changes.ts); all bits where there is none
    */
   valuesOfVersion(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
     const all: (Values | typeof fromBytes | undefined)[] = [];

@@ -100,3 +100,14 @@ test('an object that an index function has seen stays readable though nobody lis
   for (let version = 1; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
   expect(seen.map((object) => JSON.stringify(object))).toEqual([1, 2, 3, 4].map((n) => JSON.stringify(thing('a', n))));
 });
+
+// Who deletes by an object has it in hand. The same object was then stored again while nobody listened, which counted as seen by nobody, and could
+// not be read any more once it was replaced.
+test('an object that was deleted by stays readable when it is stored again while nobody listens', () => {
+  const world = new ByteStore();
+  const held = world.object(thing('a', 1));
+  world.store.delete(held);
+  world.store.exchange(held, true);
+  world.store.exchange(world.object(thing('a', 2)), true);
+  expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
+});

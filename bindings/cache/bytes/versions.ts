@@ -174,7 +174,7 @@ export class Versions {
 
   /**
    * What a version will replace: the slot of its key, or NOTHING; then `there` is the number of the version that is there, or negative, and `changes` what
-   * changes from that one to this (assembly/objects.ts; all bits where there is none). Both stand until the next call.
+   * changes from that one to this (assembly/changes.ts; all bits where there is none). Both stand until the next call.
    */
   meet(version: Version): number {
     const slot = this.core.x.objectMeet(this.handle, version.id, this.#keys);

@@ -1,0 +1,82 @@
+// What a version changes against the one that it will replace: part by part, by their bytes.
+//
+// Invariant: a bit that is off proves that the part has the same bytes. A bit that is on proves nothing.
+
+import { V_META, V_REFERENCES, V_SPANS, V_TOP, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes, spanOf } from "./objects";
+import { NOTHING } from "./record";
+import { ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, MANAGED_FIELDS, RESOURCE_VERSION, SPEC, STATUS, indexIn, shapeCount } from "./shapes";
+
+/** Bits of `Change` in bindings/cache/change.ts. */
+const CHANGED_GENERATION: u32 = 1;
+const CHANGED_LABELS: u32 = 2;
+const CHANGED_ANNOTATIONS: u32 = 4;
+const CHANGED_SPEC: u32 = 8;
+const CHANGED_STATUS: u32 = 16;
+const CHANGED_METADATA: u32 = 32;
+const CHANGED_DELETION: u32 = 64;
+const CHANGED_VERSION: u32 = 128; // resourceVersion, which is no part of METADATA
+
+@inline
+function spansDiffer(aJson: usize, a: usize, bJson: usize, b: usize): bool {
+  if (a == 0 || b == 0) return a != b;
+  const start = load<u32>(a);
+  const length = load<u32>(a, 4) - start;
+  const other = load<u32>(b);
+  return load<u32>(b, 4) - other != length || !sameBytes(aJson + start, bJson + other, length);
+}
+
+/** Whether any member of metadata differs but resourceVersion and managedFields. Members in another order count as different. */
+function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
+  const shape = <u32>load<u16>(a, V_META);
+  if (<u32>load<u16>(b, V_META) != shape) return true;
+  const version = indexIn(shape, RESOURCE_VERSION), managed = indexIn(shape, MANAGED_FIELDS);
+  const aSpans = a + V_SPANS + (<usize>shapeCount(<u32>load<u16>(a, V_TOP)) << 3);
+  const bSpans = b + V_SPANS + (<usize>shapeCount(<u32>load<u16>(b, V_TOP)) << 3);
+  const count = <i32>shapeCount(shape);
+  // Mostly nothing is longer or shorter than it was, so that all but the version is compared in two pieces.
+  if (version >= 0 && managed < 0 && sameBytes(aSpans, bSpans, <u32>count << 3)) {
+    const from = load<u32>(aSpans), to = load<u32>(aSpans + (<usize>count << 3) - 4);
+    const start = load<u32>(aSpans + (<usize>version << 3)), end = load<u32>(aSpans + (<usize>version << 3), 4);
+    if (sameBytes(aJson + from, bJson + from, start - from) && sameBytes(aJson + end, bJson + end, to - end)) return false;
+  }
+  for (let i = 0; i < count; i++) {
+    if (i != version && i != managed && spansDiffer(aJson, aSpans + (i << 3), bJson, bSpans + (i << 3))) return true;
+  }
+  return false;
+}
+
+/** What changed from one version to another; a bit that is off proves that the part has the same bytes. */
+function objectChanges(objects: usize, from: u32, to: u32): u32 {
+  if (from == to) return 0;
+  const a = objectAt(objects, from), b = objectAt(objects, to);
+  const aJson = jsonOf(a), bJson = jsonOf(b);
+  let bits: u32 = 0;
+  if (spansDiffer(aJson, spanOf(a, SPEC), bJson, spanOf(b, SPEC))) bits |= CHANGED_SPEC;
+  if (spansDiffer(aJson, spanOf(a, STATUS), bJson, spanOf(b, STATUS))) bits |= CHANGED_STATUS;
+  if (spansDiffer(aJson, metaSpanOf(a, RESOURCE_VERSION), bJson, metaSpanOf(b, RESOURCE_VERSION))) bits |= CHANGED_VERSION;
+  if (!metadataDiffers(a, aJson, b, bJson)) return bits;
+  bits |= CHANGED_METADATA;
+  if (spansDiffer(aJson, metaSpanOf(a, GENERATION), bJson, metaSpanOf(b, GENERATION))) bits |= CHANGED_GENERATION;
+  if (spansDiffer(aJson, metaSpanOf(a, LABELS), bJson, metaSpanOf(b, LABELS))) bits |= CHANGED_LABELS;
+  if (spansDiffer(aJson, metaSpanOf(a, ANNOTATIONS), bJson, metaSpanOf(b, ANNOTATIONS))) bits |= CHANGED_ANNOTATIONS;
+  if (spansDiffer(aJson, metaSpanOf(a, DELETION_TIMESTAMP), bJson, metaSpanOf(b, DELETION_TIMESTAMP))) bits |= CHANGED_DELETION;
+  return bits;
+}
+
+const met: usize = memory.data(16, 16);
+
+/** Where objectMeet writes: |version that is there, or NOTHING|what changes from it (all bits: there is none)|its references|. */
+export function objectMet(): usize {
+  return met;
+}
+
+/** What a version will replace: its slot, as from objectSlot, and the words at objectMet. */
+export function objectMeet(objects: usize, version: u32, keys: usize): i32 {
+  const slot = objectSlot(objects, version, keys, false);
+  const old = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
+  store<i32>(met, old);
+  store<u32>(met, old < 0 ? 0xffffffff : objectChanges(objects, <u32>old, version), 4);
+  store<u32>(met, old < 0 ? 0 : load<u32>(objectAt(objects, <u32>old), V_REFERENCES), 8);
+  return slot;
+}
+
