@@ -384,10 +384,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       }
       this.#tellWaiting();
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
-      if (more && slice.overByNow()) {
-        this.#meter?.stored(this.#indexer.lastStoreSyncResourceVersion());
-        await slice.yield();
-      }
+      if (more && slice.overByNow()) await slice.yield();
     }
     this.#meter?.stored(this.#indexer.lastStoreSyncResourceVersion());
     this.#indexer.settle();
