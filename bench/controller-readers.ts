@@ -5,6 +5,6 @@
 export const READERS = ['name', 'spec', 'client'] as const;
 export type Reader = (typeof READERS)[number];
 
-/** @param warm it has had as many events before those that are measured, so that the engine has compiled what it will */
+/** @param warm it has had events before those that are measured, so that the engine has compiled what it will */
 export const workOf = (reader: Reader, warm: boolean): string =>
   `${reader === 'name' ? 'controller' : `controller-${reader}`}${warm ? '-warm' : ''}`;

@@ -1,5 +1,6 @@
 /**
- * Readers of one watch in turn, each in a process of its own, some rounds of them: what disturbs the machine for a while disturbs all alike. A peer
+ * Readers of one watch in turn, each in a process of its own, some rounds of them: what disturbs the machine for a while disturbs all alike, and each round
+ * begins with another one, as a shared machine is slower after a process that took all of it. A peer
  * that fails is named in the notes and left out; ours must not fail.
  */
 import { type Figure, median } from './figures.ts';
@@ -13,7 +14,8 @@ export type Readers = Map<string, () => Promise<Figure[]>>;
 export async function inTurn(work: string, readers: Readers, notes: string[]): Promise<Figure[]> {
   const runs = new Map([...readers.keys()].map((reader) => [reader, [] as Figure[]]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [reader, read] of readers) {
+    const all = [...readers];
+    for (const [reader, read] of [...all.slice(round % all.length), ...all.slice(0, round % all.length)]) {
       try {
         runs.get(reader)?.push(...(await read()));
       } catch (error) {

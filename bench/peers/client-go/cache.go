@@ -99,19 +99,10 @@ func decodeWorkloads(file string) {
 }
 
 // informerWorkload counts update notifications from the first to the EVENTS-th.
-// informerWorkload measures the events that come after the warm-up.
-func informerWorkload(url, events, before string) {
+func informerWorkload(url, events string) {
 	want, err := strconv.Atoi(events)
 	if err != nil {
 		panic(err)
-	}
-	warmUp, err := strconv.Atoi(before)
-	if err != nil {
-		panic(err)
-	}
-	work := "informer"
-	if warmUp > 0 {
-		work = "informer-warm"
 	}
 	os.Setenv("KUBE_FEATURE_WatchListClient", "false")
 	content := rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}
@@ -121,11 +112,11 @@ func informerWorkload(url, events, before string) {
 	var startCPU float64
 	finished := make(chan struct{})
 	factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) {
-		if seen == warmUp {
+		if seen == 0 {
 			start, startCPU = time.Now(), cpuMicros()
 		}
-		if seen++; seen == warmUp+want {
-			emit(work, want, map[string]any{
+		if seen++; seen == want {
+			emit("informer", want, map[string]any{
 				"ns":  float64(time.Since(start).Nanoseconds()) / float64(want),
 				"cpu": 1000 * (cpuMicros() - startCPU) / float64(want),
 			})

@@ -4,7 +4,7 @@
 //	go run . queue [WORK [N]]       queue, delay and limiter workloads; one of them; with N keys
 //	go run . indexer [WORK [N]]     thread-safe store workloads
 //	go run . decode pod.json        one watch object through the JSON, unstructured and protobuf decoders
-//	go run . informer URL EVENTS [WARMUP]    a shared informer on URL: CPU and wall time per watch event
+//	go run . informer URL EVENTS    a shared informer on URL: CPU and wall time per watch event
 package main
 
 import (
@@ -66,7 +66,7 @@ func chosen(usual ...int) []int {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: peers queue [WORK [N]] | indexer [WORK [N]] | decode FILE | informer URL EVENTS [WARMUP]")
+		fmt.Fprintln(os.Stderr, "usage: peers queue [WORK [N]] | indexer [WORK [N]] | decode FILE | informer URL EVENTS")
 		os.Exit(2)
 	}
 	switch os.Args[1] {
@@ -77,11 +77,7 @@ func main() {
 	case "decode":
 		decodeWorkloads(os.Args[2])
 	case "informer":
-		before := "0"
-		if len(os.Args) > 4 {
-			before = os.Args[4]
-		}
-		informerWorkload(os.Args[2], os.Args[3], before)
+		informerWorkload(os.Args[2], os.Args[3])
 	default:
 		fmt.Fprintln(os.Stderr, "unknown workload "+os.Args[1])
 		os.Exit(2)

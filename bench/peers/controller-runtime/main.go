@@ -1,9 +1,9 @@
 // Command controllerpeer measures a controller of controller-runtime on the work "controller" of ../README.md, with JSON on the wire:
 //
-//	go run . URL EVENTS [WARMUP]
+//	go run . URL EVENTS
 //
 // A reconcile reads its Pod through the manager's client, which answers with a deep copy from the cache, as is usual. CPU and wall time run
-// from the first reconcile of an update that is not of the warm-up to the one that makes the last version of every Pod reconciled.
+// from the first reconcile of an update to the one that makes the last version of every Pod reconciled.
 package main
 
 import (
@@ -37,7 +37,6 @@ const (
 
 type lastVersions struct {
 	client     client.Client
-	warmUp     int
 	events     int
 	left       int
 	done       [count]bool
@@ -68,24 +67,17 @@ func (r *lastVersions) Reconcile(ctx context.Context, request ctrl.Request) (ctr
 		fmt.Fprintf(os.Stderr, "%s at %d has %s, which the server never sent\n", pod.Name, version, pod.Spec.NodeName)
 		os.Exit(1)
 	}
-	if event < r.warmUp {
-		return ctrl.Result{}, nil
-	}
 	if r.reconciles == 0 {
 		r.start, r.startCPU = time.Now(), cpuMicros()
 	}
 	r.reconciles++
-	if event < r.warmUp+r.events-count || r.done[index] {
+	if event < r.events-count || r.done[index] {
 		return ctrl.Result{}, nil
 	}
 	r.done[index] = true
 	if r.left--; r.left == 0 {
-		work := "controller"
-		if r.warmUp > 0 {
-			work = "controller-warm"
-		}
 		out, err := json.Marshal(map[string]any{
-			"peer": "controller-runtime", "work": work, "n": r.events,
+			"peer": "controller-runtime", "work": "controller", "n": r.events,
 			"ns":         float64(time.Since(r.start).Nanoseconds()) / float64(r.events),
 			"cpu":        1000 * (cpuMicros() - r.startCPU) / float64(r.events),
 			"reconciles": r.reconciles,
@@ -99,18 +91,13 @@ func (r *lastVersions) Reconcile(ctx context.Context, request ctrl.Request) (ctr
 
 func main() {
 	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: controllerpeer URL EVENTS [WARMUP]")
+		fmt.Fprintln(os.Stderr, "usage: controllerpeer URL EVENTS")
 		os.Exit(2)
 	}
 	events, err := strconv.Atoi(os.Args[2])
 	if err != nil || events < count {
 		fmt.Fprintf(os.Stderr, "EVENTS expected %d at least, got %s\n", count, os.Args[2])
 		os.Exit(2)
-	}
-	warmUp := 0
-	if len(os.Args) > 3 {
-		warmUp, err = strconv.Atoi(os.Args[3])
-		must(err)
 	}
 	os.Setenv("KUBE_FEATURE_WatchListClient", "false")
 	log.SetLogger(logr.Discard())
@@ -128,7 +115,7 @@ func main() {
 		})
 	must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	reconciler := &lastVersions{client: manager.GetClient(), warmUp: warmUp, events: events, left: count, finished: cancel}
+	reconciler := &lastVersions{client: manager.GetClient(), events: events, left: count, finished: cancel}
 	must(ctrl.NewControllerManagedBy(manager).For(&corev1.Pod{}).Complete(reconciler))
 	must(manager.Start(ctx))
 }
