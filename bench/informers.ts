@@ -63,8 +63,7 @@ async function measure(events: number, warmUp: number, clientGo: GoProgram, note
     readers.set('null-reader', () =>
       figuresOfScript('./peers/client-node/null-reader.mjs', [url, n, String(FRAME_BYTES), before]),
     );
-    if ('program' in clientGo)
-      readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n]));
+    if ('program' in clientGo) readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n]));
     return inTurn('informer', readers, notes);
   });
 }
