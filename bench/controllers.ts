@@ -67,6 +67,6 @@ async function measure(events: number, warmUp: number, runtime: GoProgram, notes
     }
     readers.set('client-node', () => figuresOfScript('./peers/client-node/controller.mjs', [url, n, before]));
     if ('program' in runtime) readers.set('controller-runtime', () => figuresOf(runtime.program, [url, n]));
-    return inTurn('controller', readers, notes);
+    return inTurn('controller', events, readers, notes);
   });
 }

@@ -64,6 +64,6 @@ async function measure(events: number, warmUp: number, clientGo: GoProgram, note
       figuresOfScript('./peers/client-node/null-reader.mjs', [url, n, String(FRAME_BYTES), before]),
     );
     if ('program' in clientGo) readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n]));
-    return inTurn('informer', readers, notes);
+    return inTurn('informer', events, readers, notes);
   });
 }

@@ -100,7 +100,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     const tombstone = object instanceof DeletedFinalStateUnknown;
     const version = tombstone ? undefined : this.#column.versionOf(object);
-    if (version !== undefined) version.handed = true; // whoever deletes by it has it in hand
+    if (version !== undefined) version.hand(); // whoever deletes by it has it in hand
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
     if (slot >= 0) {
       // A tombstone and a key bring no version, and the object that brought the store's may be the one that goes, with bytes that nobody else needs.

@@ -4,8 +4,10 @@
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { textAt } from './text.ts';
+import type { Versions } from './versions.ts';
 
 export interface Shape {
+  readonly owner: Versions;
   readonly names: readonly string[];
   readonly metadataNames: readonly string[];
   readonly metadataIndex: number;
@@ -21,6 +23,7 @@ export interface Shape {
 const SPANS = 16;
 
 export class Shapes {
+  readonly #owner: Versions;
   readonly #core: CacheCore;
   readonly #constants: ReadonlyMap<string, string>;
   readonly #names: (readonly string[] | undefined)[] = [];
@@ -30,7 +33,8 @@ export class Shapes {
   #last: Shape | undefined;
 
   /** @param constants the value of a member that is the same in all objects */
-  constructor(core: CacheCore, constants: ReadonlyMap<string, string>) {
+  constructor(owner: Versions, core: CacheCore, constants: ReadonlyMap<string, string>) {
+    this.#owner = owner;
     this.#core = core;
     this.#constants = constants;
   }
@@ -43,6 +47,7 @@ export class Shapes {
       const names = this.namesOf(number & 0xffff);
       const metadataNames = this.namesOf(number >>> 16);
       shape = {
+        owner: this.#owner,
         names,
         metadataNames,
         metadataIndex: names.indexOf('metadata'),

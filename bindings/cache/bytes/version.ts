@@ -8,32 +8,63 @@ import type { Copy } from './copy.ts';
 import type { Shape } from './shapes.ts';
 import type { Versions } from './versions.ts';
 
+/** Values of {@link Version.seen}. */
+const NOBODY = 0;
+const HANDED = 1;
+const ASKED = 2;
+
+/** There is one for each object that was told of, so that each field is 8 bytes an object of the cache. */
 export class Version {
-  readonly owner: Versions;
   readonly shape: Shape;
   id: number;
   /** Place in the list of those that no store has taken yet, or -1. */
   staged = -1;
   /** copy.ts */
   copy: Copy | undefined;
-  /** Some object of this version may be in a user's hands. Once true it stays so: nobody gives an object back. */
-  handed = false;
-  /** The object, while it is one of those that were handed out last (versions.ts). */
-  recent: object | undefined;
-  /** A store was asked for the object: it gives the same one as long as somebody holds it. */
-  asked = false;
-  /** What is left of `recent` then, where the object was asked for. */
-  object: WeakRef<object> | undefined;
+  /**
+   * HANDED: some object of this version may be in a user's hands. ASKED: a store was asked for it, and gives the same one as long as somebody holds it. It never
+   * falls: nobody gives an object back.
+   */
+  #seen = NOBODY;
+  /** The object, while it is one of those that were handed out last (versions.ts); then, where it was asked for, what is left of it. */
+  kept: object | WeakRef<object> | undefined;
   /** Unlike `id` never used again. */
   readonly serial: number;
   /** Of the version that this one replaced in a store, and what changed then; 0: it replaced none. */
   replaced = 0;
   changes = 0;
 
-  constructor(owner: Versions, shape: Shape, id: number, serial: number) {
-    this.owner = owner;
+  constructor(shape: Shape, id: number, serial: number) {
     this.shape = shape;
     this.id = id;
     this.serial = serial;
+  }
+
+  get owner(): Versions {
+    return this.shape.owner;
+  }
+
+  get handed(): boolean {
+    return this.#seen !== NOBODY;
+  }
+
+  get asked(): boolean {
+    return this.#seen === ASKED;
+  }
+
+  /** Its object goes to somebody. */
+  hand(): void {
+    if (this.#seen === NOBODY) this.#seen = HANDED;
+  }
+
+  /** It goes to somebody who asked a store for it. */
+  ask(): void {
+    this.#seen = ASKED;
+  }
+
+  /** The object, if there is one still. */
+  get object(): object | undefined {
+    const { kept } = this;
+    return kept instanceof WeakRef ? kept.deref() : kept;
   }
 }

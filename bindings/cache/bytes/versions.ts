@@ -45,7 +45,7 @@ export class Versions {
   #references = 0;
   /** A list of everything is being collected. */
   gathering = false;
-  /** A ring of those with a `recent`. */
+  /** A ring of those whose object is kept. */
   readonly #recent: (Version | undefined)[] = new Array(RECENT).fill(undefined);
   #nextRecent = 0;
 
@@ -61,7 +61,7 @@ export class Versions {
     core.x.scanHint(this.handle, keys);
     this.#met = core.x.objectMet() >>> 2;
     this.#members = core.x.membersSpans() >>> 0;
-    this.#shapes = new Shapes(core, new Map(Object.entries(constants)));
+    this.#shapes = new Shapes(this, core, new Map(Object.entries(constants)));
   }
 
   /**
@@ -91,8 +91,8 @@ export class Versions {
 
   /** The object of a version: the same one as long as somebody holds it. */
   objectOf(version: Version): object {
-    version.asked = true;
-    const known = version.recent ?? version.object?.deref();
+    version.ask();
+    const known = version.object;
     if (known !== undefined) return known;
     const object = lazyObject(version);
     this.handOut(version, object);
@@ -101,8 +101,8 @@ export class Versions {
 
   /** The same for the last time: the version is about to be replaced. */
   lastObjectOf(version: Version): object {
-    version.handed = true;
-    return version.recent ?? version.object?.deref() ?? lazyObject(version);
+    version.hand();
+    return version.object ?? lazyObject(version);
   }
 
   /**
@@ -110,16 +110,15 @@ export class Versions {
    * that was asked for and is still there then is remembered weakly, which is dear (670 ns, and collections have to mind it); most have been replaced by then.
    */
   handOut(version: Version, object: object): void {
-    version.handed = true;
-    if (version.recent !== undefined) return;
+    version.hand();
+    if (version.object !== undefined) return;
     const oldest = this.#recent[this.#nextRecent];
-    if (oldest?.recent !== undefined) {
-      if (oldest.asked) oldest.object = new WeakRef(oldest.recent);
-      oldest.recent = undefined;
+    if (oldest?.kept !== undefined && !(oldest.kept instanceof WeakRef)) {
+      oldest.kept = oldest.asked ? new WeakRef(oldest.kept) : undefined;
     }
     this.#recent[this.#nextRecent] = version;
     this.#nextRecent = (this.#nextRecent + 1) % RECENT;
-    version.recent = object;
+    version.kept = object;
   }
 
   /** The slot of a version's key, or NOTHING; with `intern` it gets one. Throws OUT_OF_MEMORY. */
@@ -199,7 +198,7 @@ export class Versions {
     const { there } = this;
     if (version.staged >= 0) this.#unstage(version);
     else this.core.x.objectRetain(this.handle, version.id);
-    if (!untold) version.handed = true;
+    if (!untold) version.hand();
     const before = this.#versions[there];
     if (before !== undefined) {
       if (before.handed) this.#follows(version, before, this.changes);
@@ -226,7 +225,7 @@ export class Versions {
    */
   put(slot: number, version: Version, changes = -1, untold = false): void {
     const { x } = this.core;
-    if (!untold) version.handed = true;
+    if (!untold) version.hand();
     if (version.staged < 0) x.objectRetain(this.handle, version.id);
     const old = x.objectPut(this.handle, slot, version.id);
     if (old === NO_MEMORY) {
@@ -292,7 +291,7 @@ export class Versions {
     if (this.gathering) return;
     for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
       version.staged = -1;
-      version.handed = true; // told without ever being stored, as a deletion's object is
+      version.hand(); // told without ever being stored, as a deletion's object is
       this.#release(version.id);
     }
   }
@@ -342,7 +341,7 @@ export class Versions {
   /** @param shapes their numbers, as one */
   #makeOf(id: number, shapes: number): Version {
     this.#serial++;
-    const version = new Version(this, this.#shapes.get(shapes), id, this.#serial);
+    const version = new Version(this.#shapes.get(shapes), id, this.#serial);
     this.#versions[id] = version;
     return version;
   }
@@ -383,6 +382,6 @@ export class Versions {
     }
     this.#versions[version.id] = undefined;
     version.id = -1;
-    version.recent = undefined;
+    version.kept = undefined;
   }
 }
