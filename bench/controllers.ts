@@ -8,9 +8,8 @@
  */
 import { READERS } from './controller-readers.ts';
 import { cost, type Figure, showCount } from './figures.ts';
-import { WARM_UP } from './informers.ts';
 import { figuresOf, figuresOfScript, type GoProgram } from './programs.ts';
-import { inTurn, type Readers } from './readers.ts';
+import { inTurn, type Readers, WARM_UP } from './readers.ts';
 import { verdictOf } from './rounds.ts';
 import { withServer } from './servers.ts';
 

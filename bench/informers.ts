@@ -10,12 +10,10 @@
 import { cost, type Figure } from './figures.ts';
 import { HANDLERS } from './informer-handlers.ts';
 import { figuresOf, figuresOfScript, type GoProgram } from './programs.ts';
-import { inTurn } from './readers.ts';
+import { inTurn, WARM_UP } from './readers.ts';
 import { verdictOf } from './rounds.ts';
 import { withServer } from './servers.ts';
 
-/** Of the events that are measured. */
-export const WARM_UP = 3;
 /** About the bytes of a frame of peers/watch-server.mjs, from which the null reader knows where the events end. */
 const FRAME_BYTES = 4740;
 /** What the informer is meant to cost, in the words of the report; a line for each goal whose peer was measured. */

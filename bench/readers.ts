@@ -6,6 +6,8 @@
 import { type Figure, median } from './figures.ts';
 import { reasonOf } from './programs.ts';
 
+/** How many times as many events come before those that are measured once warm. */
+export const WARM_UP = 3;
 /** A run of few events is over before anything is warm: it shows that the programs work, and its figures say nothing. */
 const roundsFor = (events: number): number => (events < 10_000 ? 2 : 5);
 

@@ -113,9 +113,7 @@ export class LazyChange implements Change {
 
 /** Whether two states of one object have the same resource version. */
 export function sameResourceVersion(old: object, now: object): boolean {
-  if (old === now) return true;
-  const changes = changesBetween(old, now);
-  return changes === undefined ? versionOf(old) === versionOf(now) : (changes & RESOURCE_VERSION) === 0;
+  return new LazyChange(old, now).sameResourceVersion;
 }
 
 function versionOf(object: object): unknown {

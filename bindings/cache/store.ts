@@ -265,11 +265,11 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     if (there >= 0 && there !== version.id && !this.#indices.dependOn(changes)) {
       if (!untold) old = versions.objectThere() as T;
       versions.replace(slot, version, untold);
-      if (!untold) versions.handOut(version, object);
     } else {
       if (!untold) old = this.#column.last(slot);
       this.#putVersion(version, object, slot, changes, untold);
     }
+    if (!untold) versions.handOut(version, object);
     this.#resourceVersion = object;
     return old;
   }

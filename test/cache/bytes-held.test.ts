@@ -111,3 +111,13 @@ test('an object that was deleted by stays readable when it is stored again while
   world.store.exchange(world.object(thing('a', 2)), true);
   expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
 });
+
+// Of an event that moved an index, the cache gave another object than the one that the handler had been told of.
+test('the object that was told of is the one that the cache gives right after, whether or not an index moved', () => {
+  const world = new ByteStore({ spec: 'spec' });
+  for (const spec of ['a', 'a', 'b']) {
+    const told = world.object(thing('x', 1, spec));
+    world.store.exchange(told, false);
+    expect(world.store.getByKey('n/x')).toBe(told);
+  }
+});

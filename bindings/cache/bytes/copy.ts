@@ -7,13 +7,11 @@
  * collection (10 of 24 MB survived every minor one, and copying them cost 1.5 µs an event).
  */
 import { freezeParsed } from '../freeze.ts';
-import type { Shape } from './shapes.ts';
+import { type Shape, SPANS } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
 
 export type Copy = string | Uint8Array;
 
-/** assembly/objects.ts V_SPANS. */
-const SPANS = 16;
 /** The first offset that has no room in four times seven bits. */
 const TOO_FAR = 2 ** 28;
 

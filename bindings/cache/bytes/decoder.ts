@@ -140,7 +140,7 @@ function budgetOf(
 /** assembly/scan.ts EXPECTED_ROOM. */
 const EXPECTED_ROOM = 1024;
 
-/** Tells the core which objects it may keep. With names that have no room it keeps none, and all are decoded whole. */
+/** Tells the core which objects it may keep. With names that have no room it keeps none that says its own: these are decoded whole. */
 function expect(core: CacheCore, { apiVersion, kind }: ExpectedKind): void {
   const [first, second] = [apiVersion, kind].map((text) => new TextEncoder().encode(JSON.stringify(text))) as [
     Uint8Array,

@@ -19,8 +19,8 @@ export interface Shape {
   readonly jsonOffset: number;
 }
 
-/** assembly/objects.ts V_SPANS. */
-const SPANS = 16;
+/** Bytes in front of a version's spans: assembly/objects.ts V_SPANS. */
+export const SPANS = 16;
 
 export class Shapes {
   readonly #owner: Versions;
