@@ -9,6 +9,7 @@ import { defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import type { Figure } from './figures.ts';
 import { HANDLERS, type Handler, workOf } from './informer-handlers.ts';
+import { Stopwatch } from './peers/stopwatch.mjs';
 
 interface Pod {
   apiVersion?: string;
@@ -42,24 +43,15 @@ const handlers: Record<Handler, (pod: Pod) => void> = {
 };
 const handle = handlers[handler];
 
-let seen = 0;
-let start = 0;
-let cpu = process.cpuUsage();
+const watch = new Stopwatch(events, warmUp);
 informer.addEventHandler({
   onUpdate(_, now) {
-    if (seen === warmUp) [start, cpu] = [performance.now(), process.cpuUsage()];
+    watch.tick();
     handle(now);
-    if (++seen < warmUp + events) return;
-    const ns = ((performance.now() - start) * 1e6) / events;
-    const used = process.cpuUsage(cpu);
+    if (!watch.isOver) return;
+    const measured = watch.read();
     if (read < events * 20) throw new Error(`read ${read} characters, expected ${events * 20} at least`);
-    const figure: Figure = {
-      peer: 'capstan',
-      work: workOf(handler, warmUp > 0),
-      n: events,
-      ns,
-      cpu: ((used.user + used.system) * 1e3) / events,
-    };
+    const figure: Figure = { peer: 'capstan', work: workOf(handler, warmUp > 0), n: events, ...measured };
     console.log(JSON.stringify(figure));
     process.exit(0);
   },

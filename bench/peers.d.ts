@@ -53,6 +53,15 @@ declare module '*/peers/pods.mjs' {
   export function pod(i: number, resourceVersion?: number, node?: number): PeerPod;
 }
 
+declare module '*/peers/stopwatch.mjs' {
+  export class Stopwatch {
+    constructor(events: number, warmUp?: number);
+    tick(): void;
+    readonly isOver: boolean;
+    read(): { ns: number; cpu: number };
+  }
+}
+
 declare module '*/peers/last-versions.mjs' {
   export class LastVersions {
     constructor(events: number, warmUp?: number);
