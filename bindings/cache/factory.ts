@@ -12,7 +12,7 @@ import { isUnserved } from './discovery.ts';
 import { SharedIndexInformer } from './informer.ts';
 import type { SharedIndexInformerOptions } from './informer-options.ts';
 import type { KubeObject } from './keys.ts';
-import { requireBytesFree, requireCacheLimits } from './limits.ts';
+import { type CacheLimits, requireBytesFree, requireCacheLimits } from './limits.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
 import type { IndexSpec, Resource } from './resource.ts';
@@ -25,6 +25,14 @@ export type InformerSelection = Pick<
   ListWatchOptions,
   'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
 >;
+
+/** What the informers of one resource do with its objects, where that is not what those of all do. */
+export interface ResourceOptions extends CacheLimits {
+  /** See {@link FactoryOptions.transform}. `undefined`: none, also where there is one for all. */
+  transform?: FactoryOptions['transform'];
+  /** See {@link SharedIndexInformerOptions}. */
+  watchList?: boolean;
+}
 
 /** The options of the informers, for all of them, and those of a factory. */
 export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transform'> {
@@ -39,6 +47,13 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
    * cache Options.ByObject.
    */
   selections?: ReadonlyMap<Resource<never, string>, InformerSelection>;
+  /**
+   * Options of the informers of single resources; what is said here counts, and else what is said for all. controller-runtime: cache Options.ByObject.
+   *
+   * @example
+   * newSharedInformerFactory(transport, { perResource: new Map([[Pod, { drop: ['spec.volumes'], maxBytes: 1e9 }]]) });
+   */
+  perResource?: ReadonlyMap<Resource<never, string>, ResourceOptions>;
   /** Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}. */
   tweakListOptions?: ListWatchOptions['tweak'];
   /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
@@ -86,7 +101,7 @@ export class SharedInformerFactory {
   constructor(transport: Transport, options: FactoryOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     requireObject('options', options);
-    const { resyncPeriod, customResync, selections, tweakListOptions, transform } = options;
+    const { resyncPeriod, customResync, selections, perResource, tweakListOptions } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
     if (customResync !== undefined && !(customResync instanceof Map))
       throw invalid('options.customResync', 'a Map of resources and milliseconds', customResync);
@@ -94,9 +109,15 @@ export class SharedInformerFactory {
     if (selections !== undefined && !(selections instanceof Map))
       throw invalid('options.selections', 'a Map of resources and what they are restricted to', selections);
     if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
-    if (transform !== undefined) requireFunction('options.transform', transform);
-    requireCacheLimits(options);
-    if (transform !== undefined) requireBytesFree(options, 'a transform');
+    requireLimits(options);
+    if (perResource !== undefined) {
+      if (!(perResource instanceof Map))
+        throw invalid('options.perResource', 'a Map of resources and their options', perResource);
+      for (const own of perResource.values()) {
+        requireObject('options.perResource', own);
+        requireLimits({ ...options, ...own });
+      }
+    }
     this.#transport = transport;
     this.#options = options;
   }
@@ -246,11 +267,12 @@ export class SharedInformerFactory {
       selections: __,
       tweakListOptions,
       idleTimeout,
-      transform,
       customResync,
+      perResource,
       name,
-      ...options
+      ...all
     } = this.#options;
+    const { transform, ...options } = { ...all, ...perResource?.get(resource as Resource<never, string>) };
     return new SharedIndexInformer(this.#listWatch(resource, selection), {
       ...options,
       resyncPeriod: customResync?.get(resource as Resource<never, string>) ?? options.resyncPeriod,
@@ -304,6 +326,15 @@ export class SharedInformerFactory {
  */
 export function newSharedInformerFactory(transport: Transport, options: FactoryOptions = {}): SharedInformerFactory {
   return new SharedInformerFactory(transport, options);
+}
+
+function requireLimits(options: FactoryOptions): void {
+  const { transform, watchList } = options;
+  if (transform !== undefined) requireFunction('options.transform', transform);
+  if (watchList !== undefined && typeof watchList !== 'boolean')
+    throw invalid('options.watchList', 'true or false', watchList);
+  requireCacheLimits(options);
+  if (transform !== undefined) requireBytesFree(options, 'a transform');
 }
 
 function addMissingIndexers(

@@ -26,6 +26,7 @@ export {
   type GenericInformer,
   type InformerSelection,
   newSharedInformerFactory,
+  type ResourceOptions,
   SharedInformerFactory,
 } from './factory.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';

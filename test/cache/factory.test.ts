@@ -20,6 +20,13 @@ const Nodes = defineResource<KubeObject>()({
   plural: 'nodes',
   namespaced: false,
 });
+const Secrets = defineResource<KubeObject>()({
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+});
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 
 let factory: SharedInformerFactory | undefined;
@@ -31,6 +38,16 @@ function setUp(options: Parameters<typeof newSharedInformerFactory>[1] = {}) {
   const made = newSharedInformerFactory(server, { clock, random: () => 0, watchList: false, ...options });
   factory = made;
   return { clock, server, factory: made };
+}
+
+/** Answers each list with one object `n/a`. */
+function lists(server: LiveServer, data: Record<string, string>): void {
+  server.intercept = ({ path, query }) => {
+    if (query?.watch) return undefined;
+    const kind = path.endsWith('secrets') ? 'SecretList' : 'ConfigMapList';
+    const items = [{ metadata: { name: 'a', namespace: 'n', resourceVersion: '1' }, data }];
+    return answer(200, JSON.stringify({ kind, apiVersion: 'v1', metadata: { resourceVersion: '1' }, items }));
+  };
 }
 
 const pathOf = ({ path, query }: TransportRequest): string => `${query?.watch ? 'watch' : 'list'} ${path}`;
@@ -244,6 +261,34 @@ describe('a factory', () => {
     expect(maps.getIndexer().getByKey('default/a')?.metadata.resourceVersion).toBe('cut');
   });
 
+  test('gives the informers of a resource what was said for it, and else what was said for all', async () => {
+    const { clock, server, factory } = setUp({
+      drop: ['data.seen'],
+      perResource: new Map([[Secrets, { drop: ['data.hidden'], transform: undefined }]]),
+    });
+    lists(server, { seen: 'a', hidden: 'b' });
+    const [maps, secrets] = [factory.informerFor(ConfigMaps), factory.informerFor(Secrets)];
+    factory.start();
+    await clock.settle();
+    expect(maps.getIndexer().getByKey('n/a')?.data).toEqual({ hidden: 'b' });
+    expect((secrets.getIndexer().getByKey('n/a') as ConfigMap).data).toEqual({ seen: 'a' });
+  });
+
+  test('lets a resource have decoded objects where all others stay bytes, and the reverse', async () => {
+    const { clock, server, factory } = setUp({
+      transform: (object) => ({ ...object, cut: true }),
+      perResource: new Map([[Secrets, { transform: undefined, maxBytes: 1e6 }]]),
+    });
+    lists(server, { seen: 'a' });
+    const maps = factory.informerFor(ConfigMaps);
+    const secrets = factory.informerFor(Secrets);
+    factory.start();
+    await clock.settle();
+    expect(maps.getIndexer().getByKey('n/a')).toMatchObject({ cut: true });
+    expect(secrets.getIndexer().getByKey('n/a')).not.toHaveProperty('cut');
+    expect([maps.status().bytes.live, secrets.status().bytes.live > 0]).toEqual([0, true]);
+  });
+
   test('stops at the end of a block that uses it', async () => {
     const { clock, factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
@@ -261,6 +306,13 @@ describe('a factory', () => {
     expect(() => newSharedInformerFactory(server, { resyncPeriod: Number.NaN })).toThrow(invalid);
     expect(() => newSharedInformerFactory(server, { customResync: {} as never })).toThrow(invalid);
     expect(() => newSharedInformerFactory(server, { customResync: new Map([[Nodes, Number.NaN]]) })).toThrow(invalid);
+    expect(() => newSharedInformerFactory(server, { perResource: {} as never })).toThrow(invalid);
+    const dropName = new Map([[Nodes, { drop: ['metadata.name'] }]]);
+    expect(() => newSharedInformerFactory(server, { perResource: dropName })).toThrow(invalid);
+    const both = new Map([[Nodes, { maxBytes: 1e6 }]]);
+    expect(() => newSharedInformerFactory(server, { perResource: both, transform: (object) => object })).toThrow(
+      invalid,
+    );
     const { factory } = setUp();
     expect(() => factory.informerFor(undefined as never)).toThrow(invalid);
     expect(() => factory.informerFor(Nodes, { namespace: 'a' })).toThrow(invalid);
