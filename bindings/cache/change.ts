@@ -32,7 +32,7 @@ const LABELS = 2;
 const ANNOTATIONS = 4;
 const SPEC = 8;
 const STATUS = 16;
-const METADATA = 32;
+export const METADATA = 32;
 const DELETION = 64;
 const RESOURCE_VERSION = 128;
 

@@ -12,7 +12,7 @@ import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
-import { comparedAsBytes, metadataOf, sameVersion } from './metadata.ts';
+import { comparedAsBytes, metadataOf, nameOf, sameVersion } from './metadata.ts';
 import type { EventHandler, HandlerQueue } from './source.ts';
 
 /** The priority of requests behind which there is no change. controller-runtime: `handler.LowPriority`. */
@@ -224,6 +224,8 @@ class LowPriorityQueue implements HandlerQueue {
 }
 
 function requestOf(object: unknown): Request | undefined {
+  const known = nameOf(object);
+  if (known !== undefined) return known;
   const { namespace, name } = metadataOf(object) ?? {};
   if (typeof name === 'string') return { namespace: namespace ?? '', name };
   handleError(invalid('object', 'an object with metadata.name', object), 'handler enqueueRequestForObject');

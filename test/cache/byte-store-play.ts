@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { nameOfVersion, versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
 import type { Random } from '../random.ts';
@@ -58,7 +58,7 @@ export class BytePlay {
   #list: Thing[] | undefined;
 
   /** How often a version took the place of another the short way, and how often a change was told. */
-  readonly seen = { short: 0, changes: 0, proofs: 0 };
+  readonly seen = { short: 0, changes: 0, proofs: 0, names: 0 };
 
   constructor(random: Random, indices: readonly Index[] = INDICES['paths and a function'] as readonly Index[]) {
     this.#random = random;
@@ -105,6 +105,8 @@ export class BytePlay {
     const made = thing(name, ++this.#version, spec);
     if (random.chance(0.5)) made.metadata.labels = { app: random.pick(['p', 'q']), tier: random.pick(['r', '\u0000']) };
     if (random.chance(0.1)) delete made.metadata.namespace;
+    // With the key of an object that has a namespace.
+    if (made.metadata.namespace === undefined && random.chance(0.5)) made.metadata.name = `n/${name}`;
     if (random.chance(0.7)) {
       const seen = Array.from({ length: random.int(20) }, () => random.pick(['é', 'seen at noon', '\\"]}', '']));
       made.status = { phase: random.pick(['up', 'down']), seen } satisfies Status;
@@ -129,6 +131,15 @@ export class BytePlay {
     // Some of it is read now, and the rest when it may have left the core.
     if (this.#random.chance(0.3)) assert.equal((object.spec as Spec).node, (JSON.parse(json).spec as Spec).node);
     if (this.#random.chance(0.2)) void (object.status as Status | undefined)?.seen;
+  }
+
+  /** Namespace and name are the object's own, though they may have been read of a version before it. */
+  #judgeName(object: Thing, json: string): void {
+    const version = versionOf(object);
+    if (version === undefined || this.#random.chance(0.3)) return;
+    const { namespace = '', name } = (JSON.parse(json) as Thing).metadata;
+    assert.deepEqual(nameOfVersion(version), { namespace, name });
+    this.seen.names++;
   }
 
   /** A bit that is off proves that the part is the same; one that is on is right but for labels and annotations in another order, which are compared. */
@@ -181,6 +192,7 @@ export class BytePlay {
       if (!untold) {
         if (old !== undefined && random.chance(0.7)) this.#judgeChange(old, object, before as string, json);
         assert.equal(old === undefined ? undefined : JSON.stringify(old), before);
+        this.#judgeName(object, json);
         if (random.chance(0.3)) this.#holds(object, json);
         if (before !== undefined && random.chance(0.3)) this.#holds(old, before);
       }

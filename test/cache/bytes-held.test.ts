@@ -1,5 +1,7 @@
 /** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
 import { expect, test } from 'vitest';
+import { nameOfVersion, versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import type { Version } from '../../bindings/cache/bytes/version.ts';
 import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/keys.ts';
 import { CapstanError } from '../../bindings/errors.ts';
@@ -46,6 +48,24 @@ test.each([
   expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
   world.store.exchange(world.object(thing('a', 8)), true);
   expect(world.store.lastStoreSyncResourceVersion()).toBe('8');
+});
+
+// Versions of one object share what was read of its name. An object without a namespace that calls itself `n/a` has the key of `a` in `n`, and was taken for that one.
+test('an object that takes the place of another one of its key has a name of its own', () => {
+  const world = new ByteStore();
+  const inNamespace = thing('a', 1);
+  const { namespace: _, ...metadata } = thing('n/a', 2).metadata;
+  const named = (of: Thing): unknown => {
+    const object = world.object(of);
+    world.store.exchange(object, false);
+    return nameOfVersion(versionOf(object) as Version);
+  };
+  const first = named(inNamespace);
+  expect(first).toEqual({ namespace: 'n', name: 'a' });
+  expect(named({ ...inNamespace, spec: 'other' })).toBe(first);
+  expect(named({ ...inNamespace, metadata })).toEqual({ namespace: '', name: 'n/a' });
+  expect(named(thing('a', 3))).toEqual({ namespace: 'n', name: 'a' });
+  expect(world.store.size()).toBe(1);
 });
 
 // A member's accessor asks the object that it is called for. A Proxy, or an object that the accessors were copied to, has no bytes to be asked

@@ -7,6 +7,7 @@
  * WeakMap is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
  */
 import { CapstanError } from '../../errors.ts';
+import type { Request } from '../../request.ts';
 import { copiedMember, copiedValue, offsetAt } from './copy.ts';
 import type { Version } from './version.ts';
 
@@ -100,7 +101,13 @@ function decode({ version, first }: Source, index: number): unknown {
       }
     }
   }
-  return copy === undefined ? version.owner.decode(version, first + index) : copiedMember(copy, shape, first + index);
+  return memberAt(version, first + index);
+}
+
+/** The member with a place among the spans of a version, decoded anew. */
+function memberAt(version: Version, span: number): unknown {
+  const { copy, shape } = version;
+  return copy === undefined ? version.owner.decode(version, span) : copiedMember(copy, shape, span);
 }
 
 function nestedValue(version: Version, spans: string, index: number): unknown {
@@ -171,6 +178,41 @@ export function lazyObject(version: Version): object {
 /** The version behind an object that `lazyObject` made; `undefined` for any other, also for such an object's metadata. */
 export function versionOf(object: object): Version | undefined {
   return Laziness.versionOf(object);
+}
+
+/** A member of the metadata of the object behind a version; the metadata are not made for it. */
+export function metadataMember(version: Version, name: string): unknown {
+  const { names, metadataNames } = version.shape;
+  const index = metadataNames.indexOf(name);
+  return index < 0 ? undefined : memberAt(version, names.length + index);
+}
+
+/**
+ * Namespace and name of the object behind a version; one and the same for all versions of it that replaced each other, so that its strings are decoded, and made unique by
+ * the engine where they are keys of a Map (500 ns for two that are new each time), only once. `undefined`: the namespace is no text.
+ */
+export function nameOfVersion(version: Version): Request | undefined {
+  if (version.name !== undefined) return version.name;
+  const namespace = namespaceOf(version);
+  const name = metadataMember(version, 'name');
+  if (typeof namespace !== 'string' || typeof name !== 'string') return undefined;
+  version.name = Object.freeze({ namespace, name });
+  return version.name;
+}
+
+/**
+ * A version takes the place of another one of the same key, and has its name. Where the metadata are not the same, that is only sure when the namespace is: the key
+ * `a/b` is that of `b` in `a`, and of an object without a namespace that calls itself `a/b`.
+ *
+ * @param sameMetadata but for what changes with each version
+ */
+export function inheritName(version: Version, { name }: Version, sameMetadata: boolean): void {
+  if (name === undefined || version.name !== undefined) return;
+  if (sameMetadata || namespaceOf(version) === name.namespace) version.name = name;
+}
+
+function namespaceOf(version: Version): unknown {
+  return metadataMember(version, 'namespace') ?? '';
 }
 
 /** What changed from one object to another, as bits, where a store has seen the one replace the other as bytes. */

@@ -4,6 +4,7 @@
  *
  * Invariant: `id` is the core's number while the bytes lie in the core, else -1; then `copy` has them, unless nobody can hold an object of this version.
  */
+import type { Request } from '../../request.ts';
 import type { Copy } from './copy.ts';
 import type { Shape } from './shapes.ts';
 import type { Versions } from './versions.ts';
@@ -33,6 +34,8 @@ export class Version {
   /** Of the version that this one replaced in a store, and what changed then; 0: it replaced none. */
   replaced = 0;
   changes = 0;
+  /** Namespace and name, once somebody has asked (lazy.ts); what takes the place of this version in a store has them from it. */
+  name: Request | undefined;
 
   constructor(shape: Shape, id: number, serial: number) {
     this.shape = shape;

@@ -6,8 +6,9 @@
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY, NOTHING } from '../../instance.ts';
+import { METADATA } from '../change.ts';
 import { takeCopy } from './copy.ts';
-import { lazyObject } from './lazy.ts';
+import { inheritName, lazyObject } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
 import { Version } from './version.ts';
@@ -201,6 +202,7 @@ export class Versions {
     if (!untold) version.hand();
     const before = this.#versions[there];
     if (before !== undefined) {
+      inheritName(version, before, (this.changes & METADATA) === 0);
       if (before.handed) this.#follows(version, before, this.changes);
       if (this.#references === 1) this.#end(before);
     }
@@ -235,6 +237,7 @@ export class Versions {
     if (version.staged >= 0) this.#unstage(version);
     if (old < 0) return;
     const before = this.#versions[old];
+    if (before !== undefined) inheritName(version, before, (changes & METADATA) === 0);
     if (before?.handed && old !== version.id) this.#follows(version, before, changes);
     this.#release(old);
   }

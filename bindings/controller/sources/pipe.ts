@@ -15,9 +15,9 @@ import type { Request } from '../../request.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../event.ts';
 import { isThenable, withLowPriorityWhenUnchanged } from '../handlers.ts';
-import { hasMetadata, metadataOf } from '../metadata.ts';
+import { causeObject, hasMetadata, metadataOf } from '../metadata.ts';
 import { type EventKind, type EventTest, nameOf, requirePredicate, testOf } from '../predicates.ts';
-import type { Cause, CauseObject, EventHandler, HandlerQueue, Predicate, SourceQueue, SourceStart } from '../source.ts';
+import type { Cause, EventHandler, HandlerQueue, Predicate, SourceQueue, SourceStart } from '../source.ts';
 
 /** What all sources with a handler are given. */
 export interface PipeOptions<T> {
@@ -230,13 +230,6 @@ function lane<T>(kind: EventKind, predicates: readonly Predicate<T>[], handler: 
   const tests = asked.flatMap((predicate) => testOf(predicate, kind) ?? []);
   const predicate = asked.length === 0 ? undefined : asked.map(nameOf).join(', ');
   return { kind, tests, predicate, tell: handler[kind]?.bind(handler) as Lane['tell'] };
-}
-
-function causeObject(kind: string | undefined, object: unknown): CauseObject | undefined {
-  const metadata = metadataOf(object);
-  if (metadata?.name === undefined) return undefined;
-  const { namespace = '', name, resourceVersion } = metadata;
-  return { kind: kind ?? (object as { kind?: string }).kind ?? '', namespace, name, resourceVersion };
 }
 
 function describe(object: unknown): string {
