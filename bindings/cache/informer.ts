@@ -384,7 +384,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       }
       this.#tellWaiting();
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
-      if (more && slice.overByNow()) await slice.yield();
+      if (more && slice.over()) await slice.yield();
     }
     this.#meter?.stored(this.#indexer.lastStoreSyncResourceVersion());
     this.#indexer.settle();

@@ -9,7 +9,7 @@ import { Backlog } from './backlog.ts';
 import type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
 import { keyOf, merge, type Notification } from './notification.ts';
 import type { ResyncPeriods } from './resync.ts';
-import { deferred, TimeSlice } from './wait.ts';
+import { deferred, isThenable, TimeSlice } from './wait.ts';
 
 export class ProcessorListener<T extends object> implements Registration {
   readonly name: string;
@@ -210,8 +210,4 @@ export class ProcessorListener<T extends object> implements Registration {
 
 function isInitial<T>(notification: Notification<T>): boolean {
   return notification.type === 'add' && notification.isInInitialList;
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

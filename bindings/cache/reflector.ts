@@ -367,7 +367,7 @@ export class Reflector<T extends object, I extends string = never> {
           // Without a version (some aggregated servers) the last one stays good: from there events come again, but none is missed.
           if (inOrder && frame.resourceVersion !== '') this.#lastVersion = frame.resourceVersion;
         }
-        if (slice.overByNow()) await abortable(slice.yield(), signal).catch(() => undefined);
+        if (slice.over()) await abortable(slice.yield(), signal).catch(() => undefined);
         if (signal.aborted) return events;
       }
     } while (await stream.more());

@@ -7,6 +7,7 @@
  * itself, that counts. controller-runtime: pkg/handler/eventhandler.go, enqueue.go, enqueue_owner.go, enqueue_mapped.go.
  */
 import type { Resource } from '../cache/resource.ts';
+import { isThenable } from '../cache/wait.ts';
 import { CapstanError, invalid, requireFunction, requireObject, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
@@ -124,10 +125,6 @@ function addAll(
   if (lists.some(isThenable)) return Promise.all(lists).then((all) => addEach(queue, all));
   addEach(queue, lists as Iterable<Request>[]);
   return undefined;
-}
-
-export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 function addEach(queue: HandlerQueue, lists: Iterable<Request>[]): void {

@@ -292,12 +292,14 @@ export class ReconcileLoop<T extends object> implements Controller {
     const { queue, work } = this.#started as Started<T>;
     const { signal } = this.#stop;
     let causes = NO_CAUSES;
-    const taken = (request: Request): void => {
-      causes = this.#causes.take(request);
+    const options = {
+      taken: (request: Request): void => {
+        causes = this.#causes.take(request);
+      },
     };
     for (;;) {
       causes = NO_CAUSES;
-      const got = await queue.getWithPriority(taken);
+      const got = await queue.getWithPriority(options);
       if (got.shutdown) return;
       const { item: request, priority } = got;
       let mayBegin = true;

@@ -20,7 +20,7 @@ export interface RequestQueue {
   /** Whether the queue took the request: one that is full may drop what it does not know. */
   addWithOpts(options: AddOptions, request: Request): boolean;
   /** `taken` is called when the request is handed out, before anything can be added after that. */
-  getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>>;
+  getWithPriority(options: { taken: (request: Request) => void }): Promise<GotWithPriority<Request>>;
   done(request: Request): void;
   forget(request: Request): void;
   numRequeues(request: Request): number;
@@ -107,8 +107,8 @@ class WithPriorities extends Wrapped<PriorityQueue<Request>> implements RequestQ
     this.queue.addWithOpts(options, request);
   }
 
-  getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>> {
-    return this.queue.getWithPriority({ taken });
+  getWithPriority(options: { taken: (request: Request) => void }): Promise<GotWithPriority<Request>> {
+    return this.queue.getWithPriority(options);
   }
 }
 
@@ -121,7 +121,7 @@ class WithoutPriorities extends Wrapped<RateLimitingQueue<Request>> implements R
     else this.queue.add(request);
   }
 
-  async getWithPriority(taken: (request: Request) => void): Promise<GotWithPriority<Request>> {
-    return { ...(await this.queue.get({ taken })), priority: 0 };
+  async getWithPriority(options: { taken: (request: Request) => void }): Promise<GotWithPriority<Request>> {
+    return { ...(await this.queue.get(options)), priority: 0 };
   }
 }

@@ -95,6 +95,8 @@ export class Watches<T extends object> {
   readonly #clock: Clock;
   /** By the definition of the resource: whole objects where some are watched whole and some by their metadata. */
   readonly #seen = new Map<Resource<never, string>, Seen>();
+  /** Of the resource that is reconciled, once it has been read. */
+  #main: Indexer<never, string> | undefined;
 
   constructor(controller: string, cache: SharedInformerFactory, plan: WatchPlan<T>, clock: Clock) {
     this.#cache = cache;
@@ -102,8 +104,7 @@ export class Watches<T extends object> {
     this.#clock = clock;
     this.sources = [...this.#kinds(), ...this.#raw()];
     this.get = (request: Request, resource?: Resource<never, string>): never => {
-      const asked = resource ?? plan.for?.resource;
-      const indexer = asked === undefined ? undefined : this.#indexerOf(asked);
+      const indexer = resource === undefined ? this.#mainIndexer() : this.#indexerOf(resource);
       if (indexer === undefined) throw invalid('resource', `a resource that "${controller}" watches`, resource);
       const { namespace, name } = request;
       return indexer.getByKey(namespace === '' ? name : `${namespace}/${name}`) as never;
@@ -163,6 +164,11 @@ export class Watches<T extends object> {
         }),
       ),
     ];
+  }
+
+  #mainIndexer(): Indexer<never, string> | undefined {
+    this.#main ??= this.#plan.for && this.#indexerOf(this.#plan.for.resource);
+    return this.#main;
   }
 
   /** Asked for when something is read, as a cache that nobody has asked for before would be filled from then on. */

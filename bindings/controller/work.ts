@@ -5,6 +5,7 @@
  * dropped; whatever else fails on the way (a clock, a limiter, a logger of the user's) loses none. Exactly one outcome per call:
  * controller-runtime, pkg/internal/controller/controller.go, reconcileHandler.
  */
+import { isThenable } from '../cache/wait.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { silentLogger, withFields } from '../logger.ts';
@@ -71,13 +72,16 @@ export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Requ
 interface Call {
   readonly run: Run;
   readonly abort: AbortController;
+  /** Its place among all of them. */
+  place: number;
 }
 
 export class Work<T extends object> {
   readonly #parts: WorkParts<T>;
   readonly #settings: Settings;
   readonly #queue: RequestQueue;
-  readonly #calls = new Set<Call>();
+  /** In no order. */
+  readonly #calls: Call[] = [];
 
   constructor(parts: WorkParts<T>) {
     this.#parts = parts;
@@ -92,7 +96,7 @@ export class Work<T extends object> {
 
   /** What is being reconciled. */
   running(): Run[] {
-    return [...this.#calls].map(({ run }) => run);
+    return this.#calls.map(({ run }) => run);
   }
 
   /** Rejects with what is no failure of the request's; then the request has been added again, unless it is a {@link Fatal}. */
@@ -100,7 +104,15 @@ export class Work<T extends object> {
     const { figures, restartDelay } = this.#settings;
     figures.active++;
     try {
-      await this.#reconcile(request, priority, causes);
+      const run = new Run(
+        request,
+        newReconcileId(),
+        this.#queue.numRequeues(request) + 1,
+        causes,
+        this.#settings.clock.now(),
+      );
+      const outcome = await this.#call(run);
+      this.#ended(run, outcome, priority);
     } catch (error) {
       if (Fatal.from(error) === undefined) addOrEnd(this.#queue, { after: restartDelay, priority }, request);
       throw error;
@@ -109,11 +121,8 @@ export class Work<T extends object> {
     }
   }
 
-  async #reconcile(request: Request, priority: number, causes: KnownCauses): Promise<void> {
+  #ended(run: Run, outcome: Outcome, priority: number): void {
     const { clock, figures, recoverPanic } = this.#settings;
-    const attempt = this.#queue.numRequeues(request) + 1;
-    const run = new Run(request, newReconcileId(), attempt, causes, clock.now());
-    const outcome = await this.#call(run);
     const now = clock.now();
     run.end(outcome, now);
     figures.observe(now - run.startedAt);
@@ -129,8 +138,8 @@ export class Work<T extends object> {
   async #call(run: Run): Promise<Outcome> {
     const { clock, figures, reconciliationTimeout, tracer } = this.#settings;
     const abort = new AbortController();
-    const call: Call = { run, abort };
-    this.#calls.add(call);
+    const call: Call = { run, abort, place: this.#calls.length };
+    this.#calls.push(call);
     const onTimeout = (): void => {
       if (abort.signal.aborted) return;
       figures.timeouts++;
@@ -140,16 +149,25 @@ export class Work<T extends object> {
     try {
       if (reconciliationTimeout > 0) timer = clock.setTimer(onTimeout, reconciliationTimeout);
       const { signal } = abort;
-      return await (tracer === undefined
-        ? this.#outcome(run, signal)
-        : traced(tracer, this.#settings.name, run, () => this.#outcome(run, signal)));
+      if (tracer !== undefined)
+        return await traced(tracer, this.#settings.name, run, async () => this.#outcome(run, signal));
+      const outcome = this.#outcome(run, signal);
+      return outcome instanceof Promise ? await outcome : outcome;
     } finally {
       if (timer !== undefined) clock.clearTimer(timer);
-      this.#calls.delete(call);
+      this.#leave(call);
     }
   }
 
-  async #outcome(run: Run, signal: AbortSignal): Promise<Outcome> {
+  #leave({ place }: Call): void {
+    const last = this.#calls.pop() as Call;
+    if (last.place === place) return;
+    this.#calls[place] = last;
+    last.place = place;
+  }
+
+  /** At once where the reconcile function does not wait: a promise, and the turn that it takes, cost as much as all else here. Neither throws nor rejects. */
+  #outcome(run: Run, signal: AbortSignal): Outcome | Promise<Outcome> {
     const { logOf } = this.#settings;
     const { reconcile, get } = this.#parts;
     const { request, id, attempt, causes, moreCauses } = run;
@@ -164,7 +182,8 @@ export class Work<T extends object> {
         causes,
         moreCauses,
       };
-      return outcomeOf(await reconcile(request, context));
+      const result: unknown = reconcile(request, context);
+      return isThenable(result) ? settled(result) : outcomeOf(result);
     } catch (error) {
       return outcomeOfError(error);
     }
@@ -243,6 +262,14 @@ export class Work<T extends object> {
       handleError(error, what);
       handleError(second, `controller "${name}": its logger`);
     }
+  }
+}
+
+async function settled(result: PromiseLike<unknown>): Promise<Outcome> {
+  try {
+    return outcomeOf(await result);
+  } catch (error) {
+    return outcomeOfError(error);
   }
 }
 

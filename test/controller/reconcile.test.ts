@@ -177,6 +177,26 @@ describe('the context', () => {
     expect(new Set(contexts.map(({ reconcileId }) => reconcileId)).size).toBe(2);
   });
 
+  test('is waited for where the answer is any object with a method then, a function too', async () => {
+    const thenable = (settle: (resolve: (result: unknown) => void, reject: (error: unknown) => void) => void) =>
+      Object.assign(() => undefined, { then: settle }) as never;
+    const { source, start, clock, calls } = rig(
+      answers({
+        a: [() => thenable((resolve) => void clock.setTimer(() => resolve({ requeueAfter: 10 }), 5))],
+        b: [() => thenable((_, reject) => reject(new Error('refused')))],
+      }),
+    );
+    await start();
+    source.add('a');
+    await clock.run(14);
+    expect(calls).toEqual(['a@0']);
+    await clock.run(1);
+    expect(calls).toEqual(['a@0', 'a@15']);
+    source.add('b');
+    await clock.settle();
+    expect(reported.map(({ error }) => String(error))).toEqual(['Error: refused']);
+  });
+
   test('refuses get where there is no resource to read', async () => {
     const { source, start, clock } = rig((request, { get }) => void get(request));
     await start();
@@ -191,8 +211,9 @@ describe('the context', () => {
     const own = crypto.randomUUID;
     Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
     try {
-      expect(newReconcileId()).toMatch(/^[0-9a-f-]{36}$/);
-      expect(newReconcileId()).not.toBe(newReconcileId());
+      const ids = Array.from({ length: 200 }, newReconcileId); // more than are made at once
+      for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      expect(new Set(ids).size).toBe(200);
     } finally {
       Object.defineProperty(crypto, 'randomUUID', { value: own, configurable: true });
     }

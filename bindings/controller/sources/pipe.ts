@@ -8,13 +8,14 @@
 import type { Change } from '../../cache/change.ts';
 import type { ResourceEventHandler } from '../../cache/handler.ts';
 import { DeletedFinalStateUnknown, splitMetaNamespaceKey } from '../../cache/keys.ts';
+import { isThenable } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import type { Request } from '../../request.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../event.ts';
-import { isThenable, withLowPriorityWhenUnchanged } from '../handlers.ts';
+import { withLowPriorityWhenUnchanged } from '../handlers.ts';
 import { causeObject, hasMetadata, metadataOf } from '../metadata.ts';
 import { type EventKind, type EventTest, nameOf, requirePredicate, testOf } from '../predicates.ts';
 import type { Cause, EventHandler, HandlerQueue, Predicate, SourceQueue, SourceStart } from '../source.ts';

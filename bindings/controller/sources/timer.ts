@@ -2,12 +2,11 @@
  * Time as a source: requests, or events for a handler, every so often. A tick begins only when the one before has been handled, and its
  * pause counts from there, so that ticks never pile up. apimachinery: pkg/util/wait JitterUntil, sliding.
  */
-import { sleep } from '../../cache/wait.ts';
+import { isThenable, sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { invalid, requireFunction } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import type { Request } from '../../request.ts';
-import { isThenable } from '../handlers.ts';
 import type { EventHandler, Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe } from './pipe.ts';
 
