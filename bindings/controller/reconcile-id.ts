@@ -1,6 +1,6 @@
 /** What tells one reconcile from every other in logs and traces: a random UUID, as in controller-runtime. */
 
-/** How many are made at once: one by one, between other work, each takes four times as long (140 ns beside 600). */
+/** How many are made at once: one takes 140 ns in a loop of its own, and 600 between the other work of a reconcile (found by leaving it out). */
 const AT_ONCE = 64;
 const made: string[] = [];
 

@@ -89,7 +89,7 @@ export class Work<T extends object> {
     this.#queue = parts.queue;
     const { stop } = parts;
     const abortAll = (): void => {
-      for (const { abort } of this.#calls) abort.abort(stop.reason);
+      for (const { abort } of [...this.#calls]) abort.abort(stop.reason);
     };
     stop.addEventListener('abort', abortAll, { once: true });
   }
@@ -104,13 +104,8 @@ export class Work<T extends object> {
     const { figures, restartDelay } = this.#settings;
     figures.active++;
     try {
-      const run = new Run(
-        request,
-        newReconcileId(),
-        this.#queue.numRequeues(request) + 1,
-        causes,
-        this.#settings.clock.now(),
-      );
+      const attempt = this.#queue.numRequeues(request) + 1;
+      const run = new Run(request, newReconcileId(), attempt, causes, this.#settings.clock.now());
       const outcome = await this.#call(run);
       this.#ended(run, outcome, priority);
     } catch (error) {
@@ -166,7 +161,7 @@ export class Work<T extends object> {
     last.place = place;
   }
 
-  /** At once where the reconcile function does not wait: a promise, and the turn that it takes, cost as much as all else here. Neither throws nor rejects. */
+  /** A promise only where the reconcile function gives one, as each takes a turn (50 ns). Neither throws nor rejects. */
   #outcome(run: Run, signal: AbortSignal): Outcome | Promise<Outcome> {
     const { logOf } = this.#settings;
     const { reconcile, get } = this.#parts;

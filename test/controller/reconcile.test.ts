@@ -179,7 +179,7 @@ describe('the context', () => {
 
   test('is waited for where the answer is any object with a method then, a function too', async () => {
     const thenable = (settle: (resolve: (result: unknown) => void, reject: (error: unknown) => void) => void) =>
-      Object.assign(() => undefined, { then: settle }) as never;
+      Object.assign(() => undefined, Object.fromEntries([['then', settle]])) as never;
     const { source, start, clock, calls } = rig(
       answers({
         a: [() => thenable((resolve) => void clock.setTimer(() => resolve({ requeueAfter: 10 }), 5))],
