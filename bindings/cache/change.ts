@@ -40,6 +40,8 @@ const RESOURCE_VERSION = 128;
 export class LazyChange implements Change {
   readonly #old: Parts;
   readonly #now: Parts;
+  /** Bytes were compared when the one state replaced the other in a store, so that what is told of them is exact. */
+  readonly compared: boolean;
   #known = 0;
   #changed = 0;
 
@@ -47,6 +49,7 @@ export class LazyChange implements Change {
     this.#old = old as Parts;
     this.#now = now as Parts;
     const changes = changesBetween(old, now);
+    this.compared = changes !== undefined;
     if (changes === undefined) return;
     this.#changed = changes;
     // Labels and annotations whose bytes differ may be the same in another order: that is found out when somebody asks.

@@ -83,10 +83,10 @@ export function enqueueRequestForOwner(owner: OwnerResource, options: OwnerOptio
   };
   return withLowPriorityWhenUnchanged<object>({
     create: ({ object }, queue) => addOwners(queue, object),
-    update: ({ objectOld, objectNew, change }, queue) => {
+    update: (event, queue) => {
       // Where bytes have proved that the owners are the same, the old object need not be decoded.
-      const same = comparedAsBytes(objectOld, objectNew) && !change.metadata;
-      addOwners(queue, objectNew, same ? undefined : objectOld);
+      const same = comparedAsBytes(event) && !event.change.metadata;
+      addOwners(queue, event.objectNew, same ? undefined : event.objectOld);
     },
     delete: ({ object }, queue) => addOwners(queue, object),
     generic: ({ object }, queue) => addOwners(queue, object),
@@ -180,14 +180,10 @@ class PriorityHandler<T> implements EventHandler<T> {
     this.create = handler.create && ((event, queue) => handler.create?.(event, low(event.isInInitialList, queue)));
     this.update =
       handler.update &&
-      ((event, queue) => handler.update?.(event, low(isUnchanged(event as UpdateEvent<object>), queue)));
+      ((event, queue) => handler.update?.(event, low(sameVersion(event as UpdateEvent<object>), queue)));
     this.delete = handler.delete && ((event, queue) => handler.delete?.(event, queue));
     this.generic = handler.generic && ((event, queue) => handler.generic?.(event, queue));
   }
-}
-
-function isUnchanged({ objectOld, objectNew }: UpdateEvent<object | undefined>): boolean {
-  return objectOld != null && objectNew != null && sameVersion(objectOld, objectNew);
 }
 
 function low(isLow: boolean, queue: HandlerQueue): HandlerQueue {

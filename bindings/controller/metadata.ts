@@ -1,7 +1,7 @@
 /** What sources, handlers and predicates ask of objects' metadata without decoding more of an object than they must. */
-import { changesBetween, metadataMember, nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
+import { metadataMember, nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
 import type { Version } from '../cache/bytes/version.ts';
-import { sameResourceVersion } from '../cache/change.ts';
+import { type Change, LazyChange, sameResourceVersion } from '../cache/change.ts';
 import type { Request } from '../request.ts';
 import type { CauseObject } from './source.ts';
 
@@ -47,15 +47,24 @@ export function causeObject(ofKind: string | undefined, object: unknown): CauseO
   return { kind, namespace, name, resourceVersion: resourceVersion as string | undefined };
 }
 
-/** Whether bytes were compared when `now` replaced `old` in a store, so that what the change says of them is exact. */
-export function comparedAsBytes(old: object | undefined, now: object | undefined): boolean {
-  return isObject(old) && isObject(now) && changesBetween(old, now) !== undefined;
+/** Two states of an object, as an UpdateEvent has them. */
+interface States {
+  readonly objectOld: object | null | undefined;
+  readonly objectNew: object | null | undefined;
+  readonly change?: Change;
 }
 
-/** Whether two states have one resource version; none and "" are the same, as in Go. */
-export function sameVersion(old: object, now: object): boolean {
+/** Whether bytes were compared when the one state replaced the other in a store: both are there then, and what the change says of them is exact. */
+export function comparedAsBytes({ change }: States): boolean {
+  return change instanceof LazyChange && change.compared;
+}
+
+/** Whether there are two states with one resource version; none and "" are the same, as in Go. */
+export function sameVersion(states: States): boolean {
+  if (comparedAsBytes(states)) return (states.change as LazyChange).sameResourceVersion;
+  const { objectOld: old, objectNew: now } = states;
+  if (!isObject(old) || !isObject(now)) return false;
   if (sameResourceVersion(old, now)) return true;
-  if (comparedAsBytes(old, now)) return false;
   return (metadataOf(old)?.resourceVersion ?? '') === (metadataOf(now)?.resourceVersion ?? '');
 }
 

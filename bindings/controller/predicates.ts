@@ -33,8 +33,7 @@ export interface ChangedPredicateOptions {
 export function generationChangedPredicate(options: ChangedPredicateOptions = {}): Predicate<object> {
   return changed('generationChanged', options, (event) => {
     if (!event.change.generation) return false;
-    const { objectOld, objectNew } = event;
-    return comparedAsBytes(objectOld, objectNew) || generationOf(objectOld) !== generationOf(objectNew);
+    return comparedAsBytes(event) || generationOf(event.objectOld) !== generationOf(event.objectNew);
   });
 }
 
@@ -53,7 +52,7 @@ export function annotationChangedPredicate(options: ChangedPredicateOptions = {}
  * controller-runtime: predicate.ResourceVersionChangedPredicate.
  */
 export function resourceVersionChangedPredicate(): Predicate<object> {
-  return changed('resourceVersionChanged', {}, ({ objectOld, objectNew }) => !sameVersion(objectOld, objectNew));
+  return changed('resourceVersionChanged', {}, (event) => !sameVersion(event));
 }
 
 /**
