@@ -1,5 +1,5 @@
 /** What the queues between reflector and store carry: changes, in the order in which they happened. client-go: tools/cache/delta_fifo.go. */
-import type { DeletedFinalStateUnknown } from './keys.ts';
+import { type DeletedFinalStateUnknown, metaNamespaceKeyFunc } from './keys.ts';
 
 /**
  * - `Added`, `Updated`, `Deleted`: an event of a watch. A tombstone in place of the object where the deletion was missed.
@@ -18,3 +18,8 @@ export type DeltaType = Delta<unknown>['type'];
 
 /** One or more deltas, the oldest first. From a `DeltaFIFO` all of one object. */
 export type Deltas<T> = readonly Delta<T>[];
+
+/** Whether a list has a key twice. */
+export function hasRepeats(delta: Delta<object>): boolean {
+  return delta.type === 'ReplacedAll' && new Set(delta.objects.map(metaNamespaceKeyFunc)).size < delta.objects.length;
+}

@@ -72,6 +72,8 @@ export interface GenericInformer<T extends object, I extends string> {
 
 interface Entry {
   readonly name: string;
+  /** Its resource, whatever it is restricted to. */
+  readonly of: string;
   readonly informer: SharedIndexInformer<never, string>;
 }
 
@@ -138,7 +140,7 @@ export class SharedInformerFactory {
     if (entry === undefined) {
       if (this.#shuttingDown) throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
       const informer = this.#newInformer(resource, selected, restricted);
-      entry = { name, informer: informer as unknown as Entry['informer'] };
+      entry = { name, of: idOf(resource), informer: informer as unknown as Entry['informer'] };
       this.#entries.set(key, entry);
     } else {
       addMissingIndexers(name, entry.informer, resource.indexers as Record<string, IndexSpec<never>>);
@@ -195,6 +197,12 @@ export class SharedInformerFactory {
     selection: InformerSelection = {},
   ): Lister<T> {
     return this.informerFor(resource, selection).lister();
+  }
+
+  /** Tells all informers of a resource, whatever they are restricted to, what this process has written: {@link SharedIndexInformer.wrote}. */
+  wrote<T extends object>(resource: Resource<T, never>, object: T): void {
+    const id = idOf(resource);
+    for (const { of, informer } of this.#entries.values()) if (of === id) informer.wrote(object as never);
   }
 
   /** The informers that there are, by what they are called in messages and reports, such as `deployments.apps/v1 in demo`. */
@@ -327,6 +335,9 @@ export class SharedInformerFactory {
 export function newSharedInformerFactory(transport: Transport, options: FactoryOptions = {}): SharedInformerFactory {
   return new SharedInformerFactory(transport, options);
 }
+
+const idOf = ({ group, version, plural }: { group: string; version: string; plural: string }): string =>
+  `${group}/${version}/${plural}`;
 
 function requireLimits(options: FactoryOptions): void {
   const { transform, watchList } = options;

@@ -70,6 +70,17 @@ export interface Registration {
   coalesced(): number;
 }
 
+/**
+ * Removes a handler and waits for its call that is under way: `SharedIndexInformer.shutDownEventHandler`, as client-go has it.
+ */
+export function shutDownEventHandler(
+  informer: { shutDownEventHandler(registration: Registration, options?: { signal?: AbortSignal }): Promise<void> },
+  registration: Registration,
+  options: { signal?: AbortSignal } = {},
+): Promise<void> {
+  return informer.shutDownEventHandler(registration, options);
+}
+
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireHandler<T>(handler: ResourceEventHandler<T>): void {
   requireObject('handler', handler);

@@ -31,9 +31,16 @@ export {
 } from './factory.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
 export { FilteringResourceEventHandler } from './filtering-handler.ts';
-export type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
+export {
+  type DoneChecker,
+  type HandlerOptions,
+  type HighWater,
+  type Registration,
+  type ResourceEventHandler,
+  shutDownEventHandler,
+} from './handler.ts';
 export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './indices.ts';
-export { SharedIndexInformer, shutDownEventHandler } from './informer.ts';
+export { SharedIndexInformer } from './informer.ts';
 export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
 export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
 export { InformerPrometheusProvider } from './informer-prometheus.ts';

@@ -14,7 +14,7 @@ import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
-import type { Delta, Deltas } from './deltas.ts';
+import { type Deltas, hasRepeats } from './deltas.ts';
 import { EventIterators, type InformerEvent } from './events.ts';
 import { RealFIFO } from './fifo.ts';
 import {
@@ -34,10 +34,9 @@ import {
   type SharedIndexInformerOptions,
 } from './informer-options.ts';
 import { intake } from './intake.ts';
-import { metaNamespaceKeyFunc } from './keys.ts';
 import { byteOptions, requireBytesFree } from './limits.ts';
 import type { ListWatch } from './list-watch.ts';
-import { ProcessorListener } from './listener.ts';
+import { listenerOf, ProcessorListener } from './listener.ts';
 import { Lister } from './lister.ts';
 import { MutationDetector } from './mutation-detector.ts';
 import { Updated } from './notification.ts';
@@ -50,6 +49,7 @@ import { ResyncSchedule } from './resync.ts';
 import { Rounds } from './rounds.ts';
 import type { WatchErrorHandler } from './status.ts';
 import type { Indexer } from './store.ts';
+import { UnseenWrites } from './unseen-writes.ts';
 import { abortable, deferred, TimeSlice } from './wait.ts';
 
 /**
@@ -69,6 +69,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #indexer: Indexer<T, I | 'namespace'>;
   #reflector: Reflector<T, I>;
   readonly #fifo: Queue<T>;
+  readonly #unseen: UnseenWrites<T>;
   readonly #processor = new SharedProcessor<T>();
   readonly #detector: MutationDetector | undefined;
   /** What the store became, to all handlers. An update that changed nothing goes to those who take part in the resync. */
@@ -121,6 +122,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
     const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
+    this.#unseen = new UnseenWrites(this.#indexer, {
+      ...{ transformer, selection: () => listWatch.selection() },
+      onGone: (tombstone) => this.#distributor.onDelete(tombstone),
+    });
     const onDelta = (): void => this.#wake();
     this.#fifo =
       queue === 'real'
@@ -274,6 +279,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     await this.#ended.promise;
   }
 
+  /**
+   * Says that this process has written an object: what a client with this cache does by itself. Should somebody delete it before the cache has
+   * shown it, and the deletion be missed, handlers are given a tombstone with this state, where no list could tell them. Not with `queue: 'delta'`.
+   *
+   * @param object as the server answered
+   * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
+   */
+  wrote(object: T): void {
+    if (!this.#stopped && this.#options.queue !== 'delta') this.#unseen.wrote(object);
+  }
+
   /** `await using informer = …` stops it at the end of the block, where the runtime has `Symbol.asyncDispose`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
@@ -398,12 +414,14 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   readonly #processPopped = (deltas: Deltas<T>, isInInitialList: boolean): void => {
     this.#repeats = this.#processor.coalesces() && deltas.some(hasRepeats);
+    const before = deltas[0]?.type === 'ReplacedAll' ? this.#indexer.lastStoreSyncResourceVersion() : undefined;
     this.#meter?.begin();
     try {
       processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
     } finally {
       this.#meter?.end(this.#fifo.len());
     }
+    if (before !== undefined) this.#unseen.replaced(before);
   };
 
   #alreadyStarted(advice: string): CapstanError {
@@ -425,26 +443,4 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#ended.resolve();
     this.#tellWaiting();
   }
-}
-
-/**
- * Removes a handler and waits for its call that is under way: {@link SharedIndexInformer.shutDownEventHandler}, as client-go
- * has it.
- */
-export function shutDownEventHandler<T extends object>(
-  informer: Pick<SharedIndexInformer<T, never>, 'shutDownEventHandler'>,
-  registration: Registration,
-  options: { signal?: AbortSignal } = {},
-): Promise<void> {
-  return informer.shutDownEventHandler(registration, options);
-}
-
-function listenerOf<T extends object>(registration: Registration): ProcessorListener<T> {
-  if (registration instanceof ProcessorListener) return registration;
-  throw invalid('registration', 'what addEventHandler returned', registration);
-}
-
-/** Whether a list has a key twice. */
-function hasRepeats(delta: Delta<object>): boolean {
-  return delta.type === 'ReplacedAll' && new Set(delta.objects.map(metaNamespaceKeyFunc)).size < delta.objects.length;
 }

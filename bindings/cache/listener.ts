@@ -4,6 +4,7 @@
  * without the pause of a second after a handler that threw.
  */
 import type { Clock } from '../clock.ts';
+import { invalid } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Backlog } from './backlog.ts';
 import type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
@@ -210,4 +211,10 @@ export class ProcessorListener<T extends object> implements Registration {
 
 function isInitial<T>(notification: Notification<T>): boolean {
   return notification.type === 'add' && notification.isInInitialList;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function listenerOf<T extends object>(registration: Registration): ProcessorListener<T> {
+  if (registration instanceof ProcessorListener) return registration;
+  throw invalid('registration', 'what addEventHandler returned', registration);
 }

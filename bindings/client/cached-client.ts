@@ -225,8 +225,10 @@ export class CachedClient implements Client {
     return {
       wrote: (resource, answer) => {
         // A Scale has the version of the object that was scaled; what else a subresource answers says nothing of the object.
-        const { kind } = answer as KubeObject;
+        const { kind, metadata } = answer as KubeObject;
         if (kind === resource.kind || kind === 'Scale') this.#cacheOf(resource)?.wrote(answer, kind === resource.kind);
+        if (kind !== resource.kind || typeof metadata?.name !== 'string') return;
+        this.#options.factory.wrote(resource as Resource<object, never>, answer);
       },
       deleted: (resource, key, answer) => {
         const cache = this.#cacheOf(resource);

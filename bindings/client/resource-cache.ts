@@ -4,13 +4,12 @@
  */
 import type { SharedInformerFactory } from '../cache/factory.ts';
 import type { SharedIndexInformer } from '../cache/informer.ts';
-import { pathIndexFunc } from '../cache/json-path.ts';
 import type { Resource } from '../cache/resource.ts';
+import { selectionMatcher } from '../cache/selection.ts';
 import type { Indexer } from '../cache/store.ts';
 import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
-import { labelMatcher } from '../selectors.ts';
 import { waitForChange } from './change-wait.ts';
 import { type CacheView, isGone, type OwnWrite, OwnWrites, type WrittenObject } from './read-your-writes.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
@@ -196,28 +195,11 @@ export class ResourceCache {
     };
     const { namespace, labelSelector, fieldSelector } = informer.selection();
     this.#selection = { namespace, labelSelector, fieldSelector };
-    this.#belongs = matcherOf(labelSelector, fieldSelector);
+    this.#belongs = selectionMatcher(this.#selection);
   }
 }
 
 /** client-go: tools/cache/store.go MetaNamespaceKeyFunc. */
 export function cacheKey({ namespace, name }: ObjectKey): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
-}
-
-/** `path=value` or `path!=value`; the fields by which servers select are paths into the object. */
-const TERM = /^([A-Za-z0-9_.-]+?)(!?)==?([^\\]*)$/;
-
-/** Whether an object is one that the server would select. In doubt it is: then the cache is waited for. */
-function matcherOf(labelSelector: string, fieldSelector: string): (object: WrittenObject) => boolean {
-  const byLabels = labelSelector === '' ? undefined : labelMatcher(labelSelector);
-  const terms = fieldSelector.split(',').flatMap((term) => {
-    const [, path = '', not, value] = TERM.exec(term.trim()) ?? [];
-    return path === '' ? [] : [{ valuesOf: pathIndexFunc(path), not: not === '!', value }];
-  });
-  return (object) => {
-    const labels = (object.metadata as { labels?: Record<string, unknown> } | undefined)?.labels ?? {};
-    if (byLabels !== undefined && !byLabels(labels)) return false;
-    return terms.every(({ valuesOf, not, value }) => ((valuesOf(object)[0] ?? '') === value) !== not);
-  };
 }

@@ -1,0 +1,189 @@
+/** What is remembered of objects that this process wrote and the cache has not shown: when one of them is given as gone, and when not. */
+import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
+import { describe, expect, test } from 'vitest';
+import { UnseenWrites, type UnseenWritesOptions } from '../../bindings/cache/unseen-writes.ts';
+
+type Made = KubeObject & { data?: Record<string, string> };
+
+const object = (name: string, version: string, uid = `u-${name}`): Made => ({
+  metadata: { namespace: 'default', name, resourceVersion: version, ...{ uid } },
+  data: { of: name },
+});
+
+/** A cache of which a test says what it takes over. */
+function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
+  const objects = new Map<string, Made>();
+  const told: string[] = [];
+  let version = '';
+  const unseen = new UnseenWrites<Made>(
+    { getByKey: (key) => objects.get(key), lastStoreSyncResourceVersion: () => version },
+    {
+      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '' }),
+      transformer: (made) => made,
+      onGone: ({ key, obj }) => void told.push(`${key} ${obj?.metadata?.resourceVersion} ${obj?.data?.of}`),
+      ...options,
+    },
+  );
+  return {
+    unseen,
+    told,
+    event(...[type, made]: ['shown' | 'gone', Made]): void {
+      const key = `${made.metadata?.namespace}/${made.metadata?.name}`;
+      if (type === 'gone') objects.delete(key);
+      else objects.set(key, made);
+      version = made.metadata?.resourceVersion ?? '';
+    },
+    list(at: string, ...items: Made[]): void {
+      const before = version;
+      objects.clear();
+      for (const item of items) objects.set(`${item.metadata?.namespace}/${item.metadata?.name}`, item);
+      version = at;
+      unseen.replaced(before);
+    },
+  };
+}
+
+describe('an object that was written', () => {
+  test('and was gone before the cache could show it is given once, in the state that was written', () => {
+    const { unseen, told, list } = cacheWith();
+    list('5');
+    const made = object('a', '7');
+    unseen.wrote(made);
+    (made.data as Record<string, string>).of = 'something else'; // whoever got the answer may do with it what he likes
+    list('9');
+    list('10');
+    expect(told).toEqual(['default/a 7 a']);
+    expect(unseen.size()).toBe(0);
+  });
+
+  test('is given as well where it went before the first list', () => {
+    const { unseen, told, list } = cacheWith();
+    unseen.wrote(object('a', '7'));
+    list('9');
+    expect(told).toEqual(['default/a 7 a']);
+  });
+
+  test('is not given where an event or the list has shown it, nor where the list is older', () => {
+    const { unseen, told, event, list } = cacheWith();
+    list('5');
+    for (const [name, version] of Object.entries({ byEvent: '6', byList: '8', later: '11' }))
+      unseen.wrote(object(name, version));
+    event('shown', object('byEvent', '6'));
+    event('gone', object('byEvent', '7')); // handlers were told both
+    list('10', object('byList', '9'));
+    expect(told).toEqual([]);
+    expect(unseen.size()).toBe(1);
+    event('shown', object('later', '11'));
+    list('12');
+    expect(told).toEqual([]); // that is the ordinary tombstone's business
+  });
+
+  test('is given where one of its name that the cache did show had to go for it', () => {
+    const { unseen, told, event, list } = cacheWith();
+    list('5');
+    event('shown', object('a', '6', 'before'));
+    unseen.wrote(object('a', '8', 'mine'));
+    list('9');
+    expect(told).toEqual(['default/a 8 a']);
+  });
+
+  test('is not kept where the cache has it', () => {
+    const { unseen, event, list } = cacheWith();
+    list('5');
+    event('shown', object('a', '6'));
+    unseen.wrote(object('a', '7'));
+    expect(unseen.size()).toBe(0);
+  });
+
+  test('is given in its newest state', () => {
+    const { unseen, told, list } = cacheWith();
+    list('5');
+    unseen.wrote(object('a', '6'));
+    unseen.wrote(object('a', '8'));
+    list('9');
+    expect(told).toEqual(['default/a 8 a']);
+  });
+});
+
+describe('an answer that comes after the list', () => {
+  test('is given at once where nothing could have shown the object', () => {
+    const { unseen, told, list } = cacheWith();
+    list('5');
+    list('9');
+    list('12'); // nothing was seen in between either
+    unseen.wrote(object('a', '7'));
+    unseen.wrote(object('b', '11'));
+    expect(told).toEqual(['default/a 7 a', 'default/b 11 b']);
+    expect(unseen.size()).toBe(0);
+  });
+
+  test('is not where an event has shown it, or the list did', () => {
+    const { unseen, told, event, list } = cacheWith();
+    list('5');
+    event('shown', object('a', '6'));
+    event('gone', object('a', '7'));
+    unseen.wrote(object('a', '6'));
+    list('9', object('b', '8'));
+    unseen.wrote(object('b', '8'));
+    unseen.wrote(object('a', '6'));
+    expect(told).toEqual([]);
+  });
+});
+
+describe('what is kept', () => {
+  test('goes through what objects of the cache go through', () => {
+    const gone: unknown[] = [];
+    const { unseen, list } = cacheWith({
+      transformer: ({ data: _, ...rest }) => Object.freeze(rest),
+      onGone: (tombstone) => void gone.push(tombstone),
+    });
+    unseen.wrote(object('a', '7'));
+    list('9');
+    expect(gone).toEqual([new DeletedFinalStateUnknown('default/a', { metadata: object('a', '7').metadata })]);
+    expect(Object.isFrozen((gone[0] as { obj: object }).obj)).toBe(true);
+  });
+
+  test.each<[string, { namespace?: string; labelSelector?: string; fieldSelector?: string }]>([
+    ['namespace', { namespace: 'other' }],
+    ['labels', { labelSelector: 'app=web' }],
+    ['fields', { fieldSelector: 'metadata.name!=a' }],
+  ])('is nothing that the cache is not meant to hold, by its %s', (_, selection) => {
+    const { unseen, told, list } = cacheWith({
+      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '', ...selection }),
+    });
+    unseen.wrote(object('a', '7'));
+    expect(unseen.size()).toBe(0);
+    list('9');
+    expect(told).toEqual([]);
+  });
+
+  test('is nothing where versions are not numbers', () => {
+    const { unseen, told, list } = cacheWith();
+    unseen.wrote(object('a', 'opaque'));
+    unseen.wrote({ metadata: { namespace: 'default', name: 'b' } });
+    list('9');
+    unseen.wrote(object('c', '10'));
+    list('opaque');
+    expect(told).toEqual([]);
+  });
+
+  test('has a name', () => {
+    const { unseen } = cacheWith();
+    expect(() => unseen.wrote({})).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  test('is given up as the cache goes on, and bounded where it does not', () => {
+    const { unseen, told, event, list } = cacheWith({ most: 100 });
+    list('1');
+    for (let i = 2; i <= 1000; i++) {
+      unseen.wrote(object(`n${i}`, String(i)));
+      event('shown', object(`n${i}`, String(i)));
+    }
+    expect(unseen.size()).toBeLessThanOrEqual(64);
+    for (let i = 1001; i <= 2000; i++) unseen.wrote(object(`n${i}`, String(i)));
+    expect(unseen.size()).toBeLessThanOrEqual(101);
+    list('2000');
+    expect(told.length).toBeGreaterThanOrEqual(50);
+    expect(told.at(-1)).toBe('default/n2000 2000 n2000');
+  });
+});
