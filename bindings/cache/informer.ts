@@ -359,7 +359,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const { expected } = this.#listWatch;
     const options = byteOptions(this.#options);
     const decodes = this.#options.keep === 'objects' || this.#transform !== undefined || this.#detector !== undefined;
-    return decodes ? jsonDecoder<T>(expected, options) : this.#indexer.decoder(expected, options);
+    if (decodes) return jsonDecoder<T>(expected, options);
+    // A queue that gathers by key has to look at the objects.
+    return this.#indexer.decoder(expected, { ...options, versions: this.#options.queue !== 'delta' });
   }
 
   #startGuards(): void {

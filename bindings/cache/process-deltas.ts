@@ -4,6 +4,7 @@
  * client-go: tools/cache/controller.go processDeltas, processReplacedAllInfo.
  */
 import { invalid } from '../errors.ts';
+import { shown } from './bytes/lazy.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from './keys.ts';
 import { applyEach, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
@@ -52,23 +53,23 @@ export function processDelta<T extends object>(
     case 'Updated':
     case 'Replaced':
     case 'Sync': {
-      const { object } = delta;
       let old: T | undefined;
       if (store.exchange !== undefined) {
         const idle = handler.isIdle?.() ?? false;
-        old = store.exchange(object, idle);
+        old = store.exchange(delta.object, idle);
         if (idle) return;
       } else {
-        old = store.get(object);
-        store.update(object);
+        old = store.get(delta.object);
+        store.update(delta.object);
       }
+      const object = shown(delta.object);
       if (old === undefined) handler.onAdd(object, isInInitialList);
       else handler.onUpdate(old, object);
       return;
     }
     case 'Deleted':
       store.delete(delta.object);
-      handler.onDelete(delta.object);
+      if (handler.isIdle?.() !== true) handler.onDelete(shown(delta.object));
       return;
     case 'ReplacedAll':
       replaceAll(handler, store, delta.objects, delta.resourceVersion, isInInitialList, keyFunc);
@@ -164,10 +165,11 @@ function replaceAll<T extends object>(
   const { replaced, gone } = store.compare?.(objects) ?? compare(store, objects, keyFunc);
   store.replace(objects, resourceVersion);
   for (const tombstone of gone) handler.onDelete(tombstone);
-  objects.forEach((object, i) => {
+  objects.forEach((listed, i) => {
+    const object = shown(listed);
     const old = replaced[i];
     if (old === undefined) handler.onAdd(object, isInInitialList);
-    else handler.onUpdate(old, object);
+    else handler.onUpdate(old === listed ? object : old, object);
   });
 }
 

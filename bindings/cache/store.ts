@@ -12,6 +12,7 @@ import { NO_MEMORY } from '../instance.ts';
 import { hashesInWasm } from '../key-mode.ts';
 import { type TextTable, textTable } from '../text-table.ts';
 import { ByteDecoder, type ByteDecoderOptions } from './bytes/decoder.ts';
+import { shown } from './bytes/lazy.ts';
 import type { Version } from './bytes/version.ts';
 import { Versions } from './bytes/versions.ts';
 import { Column, type Held } from './column.ts';
@@ -84,7 +85,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   add(object: T): void {
     const version = this.#column.versionOf(object);
     if (version !== undefined) this.#meet(version, object);
-    else this.#put(this.#keyOf(object), object, this.#indices.valuesOf(object));
+    else this.#putObject(shown(object));
     this.#newest(object);
   }
 
@@ -122,7 +123,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     objects.forEach((object, i) => {
       if (this.#column.versionOf(object) !== undefined) return;
       keys[i] = this.#keyOf(object);
-      values[i] = this.#indices.valuesOf(object);
+      values[i] = this.#indices.valuesOf(shown(object));
     });
     const before = this.#column.hold();
     try {
@@ -131,7 +132,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
         const version = this.#column.versionOf(object);
         if (version !== undefined) this.#meet(version, object, untold);
         // Without a key: its version has left the core since, as the list named it, then another of its key, and now it again.
-        else this.#put(keys[i] ?? this.#keyOf(object), object, values[i] ?? this.#indices.valuesOf(object));
+        else this.#putObject(shown(object), keys[i], values[i]);
       });
     } catch (error) {
       this.#restore(before);
@@ -259,6 +260,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       return old;
     }
     const versions = this.#column.versions as Versions;
+    const given = untold && !this.#indices.showObjects ? object : shown(object);
     const slot = versions.meet(version);
     const { there, changes } = versions;
     let old: T | undefined;
@@ -267,9 +269,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       versions.replace(slot, version, untold);
     } else {
       if (!untold) old = this.#column.last(slot);
-      this.#putVersion(version, object, slot, changes, untold);
+      this.#putVersion(version, given, slot, changes, untold);
     }
-    if (!untold) versions.handOut(version, object);
+    if (!untold) versions.handOut(version, given);
     this.#resourceVersion = object;
     return old;
   }
@@ -285,9 +287,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * The decoder whose objects this store keeps as bytes. Made for such a store only.
-   *
-   * @internal
+   * @internal The decoder whose objects this store keeps as bytes. Made for such a store only.
    */
   decoder(expected: ExpectedKind, options?: ByteDecoderOptions): ByteDecoder<T> {
     return new ByteDecoder<T>(this.#core, this.#column.versions as Versions, expected, options);
@@ -330,7 +330,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     throw error;
   }
 
-  #put(key: string, object: T, values: readonly Values[]): void {
+  #putObject(object: T, key = this.#keyOf(object), values: readonly Values[] = this.#indices.valuesOf(object)): void {
     const slot = this.#intern(key);
     const fresh = !this.#column.has(slot);
     try {
@@ -351,7 +351,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** @param known the slot, and the changes, that `meet` has found */
   #putVersion(version: Version, object: T, known: number, changes: number, untold = false): void {
     const versions = this.#column.versions as Versions;
-    const values = this.#indices.valuesOfVersion(object, changes);
+    const values = this.#indices.valuesOfVersion(this.#indices.showObjects ? shown(object) : object, changes);
     const slot = known < 0 ? versions.slot(version, true) : known;
     try {
       versions.ready(slot);
@@ -382,7 +382,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** The memory ended in the middle of a list. What there was before has room: it had it, and all else goes first. */
   #restore(before: Held<T>): void {
     this.#keepOnly([], []);
-    for (const [key, object] of before.objects) this.#put(key, object, this.#indices.valuesOf(object));
+    for (const [key, object] of before.objects) this.#putObject(object, key);
     const versions = this.#column.versions as Versions;
     for (const id of before.versions) {
       const version = versions.held(id);

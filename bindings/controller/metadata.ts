@@ -1,5 +1,5 @@
 /** What sources, handlers and predicates ask of objects' metadata without decoding more of an object than they must. */
-import { metadataMember, nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
+import { nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
 import type { Version } from '../cache/bytes/version.ts';
 import { type Change, LazyChange, sameResourceVersion } from '../cache/change.ts';
 import type { Request } from '../request.ts';
@@ -42,7 +42,7 @@ export function causeObject(ofKind: string | undefined, object: unknown): CauseO
   const { namespace = '', name } = known ?? metadata ?? {};
   if (name === undefined) return undefined;
   const resourceVersion =
-    metadata === undefined ? metadataMember(version as Version, 'resourceVersion') : metadata.resourceVersion;
+    metadata === undefined ? (version as Version).metadataMember('resourceVersion') : metadata.resourceVersion;
   const kind = ofKind ?? (object as { kind?: string }).kind ?? '';
   return { kind, namespace, name, resourceVersion: resourceVersion as string | undefined };
 }

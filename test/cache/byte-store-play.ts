@@ -1,10 +1,10 @@
 /**
  * Random work on a store of bytes beside a model of plain JSON: objects that come as bytes, odd documents that are decoded whole, objects of
- * another cache, objects put again, lists that share what is stored, in every order. Whatever is handed out is kept and read again later.
+ * another cache, objects put again, lists that share what is stored, in every order; half of the stores get what stands for objects and make these when somebody is told. Whatever is handed out is kept and read again later.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { nameOfVersion, versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
 import type { Random } from '../random.ts';
@@ -54,8 +54,8 @@ export class BytePlay {
   #held: [object: Thing, json: string][] = [];
   #version = 0;
   #resourceVersion = '';
-  /** A list that is being collected: its objects so far. */
-  #list: Thing[] | undefined;
+  /** A list that is being collected: its objects so far, with their JSON. */
+  #list: [object: Thing, json: string][] | undefined;
 
   /** How often a version took the place of another the short way, and how often a change was told. */
   readonly seen = { short: 0, changes: 0, proofs: 0, names: 0 };
@@ -63,7 +63,10 @@ export class BytePlay {
   constructor(random: Random, indices: readonly Index[] = INDICES['paths and a function'] as readonly Index[]) {
     this.#random = random;
     for (const name of indices) (random.chance(0.3) ? this.#later : this.#indices).push(name);
-    this.world = new ByteStore(Object.fromEntries(this.#indices.map((name) => [name, indexers[name]])));
+    this.world = new ByteStore(
+      Object.fromEntries(this.#indices.map((name) => [name, indexers[name]])),
+      random.chance(0.5),
+    );
     const { versions } = this.world.decoder;
     const replace = versions.replace.bind(versions);
     versions.replace = (...args) => {
@@ -185,11 +188,14 @@ export class BytePlay {
     const kind = random.int(14);
     if (kind < 4) {
       const json = JSON.stringify(this.#make());
-      const object = this.#decoded(json);
+      const given = this.#decoded(json);
       const untold = random.chance(0.5);
-      const before = this.#model.get(keyOf(object));
-      const old = store.exchange(object, untold);
+      const before = this.#model.get(keyOf(given));
+      const old = store.exchange(given, untold);
       if (!untold) {
+        const object = shown(given);
+        if (object !== given)
+          assert.equal(store.getByKey(keyOf(object)), object, 'who is told and who asks get one object');
         if (old !== undefined && random.chance(0.7)) this.#judgeChange(old, object, before as string, json);
         assert.equal(old === undefined ? undefined : JSON.stringify(old), before);
         this.#judgeName(object, json);
@@ -199,8 +205,9 @@ export class BytePlay {
       this.#stored(json);
     } else if (kind === 4) {
       const json = this.#again();
-      const object = this.#decoded(json);
-      store.delete(object);
+      const given = this.#decoded(json);
+      store.delete(given);
+      const object = shown(given);
       this.#holds(object, json);
       this.#model.delete(keyOf(object));
       this.#resourceVersion = object.metadata.resourceVersion as string;
@@ -257,7 +264,7 @@ export class BytePlay {
       const cut = random.int(body.length);
       page.push(body.subarray(0, cut));
       page.push(body.subarray(cut));
-      this.#list.push(...page.end().items);
+      this.#list.push(...page.end().items.map((object, i): [Thing, string] => [object, jsons[i] as string]));
       page.close();
     } else if (kind === 11 && this.#list !== undefined) {
       const list = this.#list;
@@ -276,23 +283,23 @@ export class BytePlay {
     this.check();
   }
 
-  #replace(list: readonly Thing[]): void {
+  #replace(list: readonly (readonly [Thing, string])[]): void {
     const { store } = this.world;
-    const jsons = list.map((object) => JSON.stringify(object));
+    const objects = list.map(([object]) => object);
     const before = new Map(this.#model);
-    const { replaced, gone } = store.compare(list);
+    const { replaced, gone } = store.compare(objects);
     replaced.forEach((old, i) => {
-      const was = before.get(keyOf(list[i] as Thing));
-      assert.equal(old === undefined ? undefined : JSON.stringify(old), was);
-      if (was !== undefined && this.#random.chance(0.3)) this.#holds(old, was);
+      const was = before.get(keyOf(objects[i] as Thing));
+      assert.equal(old === undefined ? undefined : JSON.stringify(shown(old)), was);
+      if (old !== undefined && was !== undefined && this.#random.chance(0.3)) this.#holds(shown(old), was);
     });
     for (const { key, obj } of gone) this.#holds(obj, before.get(key) as string);
-    store.replace(list, 'listed');
+    store.replace(objects, 'listed');
     this.#model.clear();
-    list.forEach((object, i) => {
-      this.#model.set(keyOf(object), jsons[i] as string);
-      if (this.#random.chance(0.3)) this.#holds(object, jsons[i] as string);
-    });
+    for (const [object, json] of list) {
+      this.#model.set(keyOf(object), json);
+      if (this.#random.chance(0.3)) this.#holds(shown(object), json);
+    }
     this.#resourceVersion = 'listed';
   }
 

@@ -35,9 +35,10 @@ export class ByteStore {
   readonly decoder: ByteDecoder<Thing>;
   readonly frames: FrameReader<Thing>;
 
-  constructor(indexers: Record<string, IndexSpec<Thing>> = {}) {
+  /** @param versions whether what comes stands for objects that are yet to be made, as in an informer */
+  constructor(indexers: Record<string, IndexSpec<Thing>> = {}, versions = false) {
     this.store = new Indexer<Thing, string>(undefined, indexers, expected);
-    this.decoder = this.store.decoder(expected);
+    this.decoder = this.store.decoder(expected, { versions });
     this.frames = this.decoder.frames();
   }
 

@@ -55,7 +55,10 @@ import type { Versions } from './versions.ts';
 const TYPES = [undefined, 'ADDED', 'MODIFIED', 'DELETED'] as const;
 type Change = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-export type ByteDecoderOptions = DecoderOptions & BudgetOptions;
+export interface ByteDecoderOptions extends DecoderOptions, BudgetOptions {
+  /** What it gives are versions, which stand for their objects until a store has made these: lazy.ts `shown`. */
+  versions?: boolean;
+}
 
 export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly core: CacheCore;
@@ -66,6 +69,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   /** What is cut beside managedFields, which are found while an object is scanned. */
   readonly #drop: TrimBlock | undefined;
   readonly #budget: Budget | undefined;
+  readonly #givesVersions: boolean;
 
   constructor(core: CacheCore, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
     this.core = core;
@@ -73,6 +77,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     this.expected = expected;
     const { keepManagedFields = false, drop = [], maxObjectBytes = MAX_OBJECT_BYTES, maxDepth = MAX_DEPTH } = options;
     this.limits = { maxObjectBytes, maxDepth };
+    this.#givesVersions = options.versions ?? false;
     this.#trim = trimOf(drop, keepManagedFields);
     this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
     this.#budget = budgetOf(core, versions, options, this.#trim, describeKind(expected));
@@ -116,6 +121,10 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   stage(leaves: boolean): Version | undefined {
     if (this.#drop !== undefined && this.#drop.apply() === undefined) return undefined;
     return this.#budget === undefined || leaves ? this.versions.stage() : this.#budget.stage();
+  }
+
+  objectOf(version: Version): T {
+    return (this.#givesVersions ? version : lazyObject(version)) as T;
   }
 
   /** Of an object that was parsed whole: as it would be, had it stayed bytes. */
@@ -200,7 +209,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const version = decoder.stage(type === 'DELETED');
     if (version === undefined) return this.#parsed(report);
     stream.take();
-    return new ObjectFrame(type, lazyObject(version) as T, resourceVersion);
+    return new ObjectFrame(type, decoder.objectOf(version), resourceVersion);
   }
 
   /** The event that the core has staged and taken. */
@@ -211,7 +220,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const type = TYPES[words[report + EVENT_TYPE] as number] as Change;
     const resourceVersion = this.#versionIn(words, report);
     const version = versions.staged(words[report + STAGED_VERSION] as number, words[report + STAGED_SHAPES] as number);
-    return new ObjectFrame(type, lazyObject(version) as T, resourceVersion);
+    return new ObjectFrame(type, this.#decoder.objectOf(version), resourceVersion);
   }
 
   #versionIn(words: Uint32Array, report: number): string {
@@ -320,7 +329,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const items = this.#items ?? [];
     const version = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
     if (version !== undefined) {
-      items.push(lazyObject(version) as T);
+      items.push(decoder.objectOf(version));
       return;
     }
     const words = decoder.core.words();

@@ -8,8 +8,8 @@
  */
 import { CapstanError } from '../../errors.ts';
 import type { Request } from '../../request.ts';
-import { copiedMember, copiedValue, offsetAt } from './copy.ts';
-import type { Version } from './version.ts';
+import { copiedValue, offsetAt } from './copy.ts';
+import { Version } from './version.ts';
 
 /** As a base class it lets the fields of the class go onto the object that its constructor is given. */
 function given(object: object): object {
@@ -101,13 +101,7 @@ function decode({ version, first }: Source, index: number): unknown {
       }
     }
   }
-  return memberAt(version, first + index);
-}
-
-/** The member with a place among the spans of a version, decoded anew. */
-function memberAt(version: Version, span: number): unknown {
-  const { copy, shape } = version;
-  return copy === undefined ? version.owner.decode(version, span) : copiedMember(copy, shape, span);
+  return version.member(first + index);
 }
 
 function nestedValue(version: Version, spans: string, index: number): unknown {
@@ -175,16 +169,14 @@ export function lazyObject(version: Version): object {
   return makeObject(new Source(version, 0, names.length, undefined), names);
 }
 
-/** The version behind an object that `lazyObject` made; `undefined` for any other, also for such an object's metadata. */
-export function versionOf(object: object): Version | undefined {
-  return Laziness.versionOf(object);
+/** The object that a version stands for on its way into a store; anything else is what it is. */
+export function shown<T extends object>(object: T): T {
+  return object instanceof Version ? ((object.object ?? lazyObject(object)) as T) : object;
 }
 
-/** A member of the metadata of the object behind a version; the metadata are not made for it. */
-export function metadataMember(version: Version, name: string): unknown {
-  const { names, metadataNames } = version.shape;
-  const index = metadataNames.indexOf(name);
-  return index < 0 ? undefined : memberAt(version, names.length + index);
+/** The version behind an object that `lazyObject` made, or that stands for one; `undefined` for any other, also for such an object's metadata. */
+export function versionOf(object: object): Version | undefined {
+  return object instanceof Version ? object : Laziness.versionOf(object);
 }
 
 /**
@@ -194,7 +186,7 @@ export function metadataMember(version: Version, name: string): unknown {
 export function nameOfVersion(version: Version): Request | undefined {
   if (version.name !== undefined) return version.name;
   const namespace = namespaceOf(version);
-  const name = metadataMember(version, 'name');
+  const name = version.metadataMember('name');
   if (typeof namespace !== 'string' || typeof name !== 'string') return undefined;
   version.name = Object.freeze({ namespace, name });
   return version.name;
@@ -212,7 +204,7 @@ export function inheritName(version: Version, { name }: Version, sameMetadata: b
 }
 
 function namespaceOf(version: Version): unknown {
-  return metadataMember(version, 'namespace') ?? '';
+  return version.metadataMember('namespace') ?? '';
 }
 
 /** What changed from one object to another, as bits, where a store has seen the one replace the other as bytes. */
