@@ -10,9 +10,10 @@ import { CacheCore } from '../cache-core.ts';
 import { invalid } from '../errors.ts';
 import { NO_MEMORY } from '../instance.ts';
 import { hashesInWasm } from '../key-mode.ts';
+import type { Request } from '../request.ts';
 import { type TextTable, textTable } from '../text-table.ts';
 import { ByteDecoder, type ByteDecoderOptions } from './bytes/decoder.ts';
-import { shown } from './bytes/lazy.ts';
+import { noteSlot, shown } from './bytes/lazy.ts';
 import type { Version } from './bytes/version.ts';
 import { Versions } from './bytes/versions.ts';
 import { Column, type Held } from './column.ts';
@@ -163,6 +164,16 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return object === undefined ? this.#column.at(slot) : object;
   }
 
+  /** @internal As `getByKey`. Of a name that an object of this store gave (nameOfVersion) no key is made and hashed a second time. */
+  getByName(request: Request): T | undefined {
+    const named = this.#column.versions?.objectNamed(request);
+    if (named !== undefined) return named as T;
+    const { namespace, name } = request;
+    const object = this.getByKey(namespace === '' ? name : `${namespace}/${name}`);
+    if (object !== undefined) noteSlot(request, this.#last);
+    return object;
+  }
+
   /** In no order that means anything. */
   list(): T[] {
     const objects: T[] = [];
@@ -286,18 +297,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#column.compare(objects, (object) => this.#slotOf(object));
   }
 
-  /**
-   * @internal The decoder whose objects this store keeps as bytes. Made for such a store only.
-   */
+  /** @internal The decoder whose objects this store keeps as bytes. Made for such a store only. */
   decoder(expected: ExpectedKind, options?: ByteDecoderOptions): ByteDecoder<T> {
     return new ByteDecoder<T>(this.#core, this.#column.versions as Versions, expected, options);
   }
 
-  /**
-   * Objects that were decoded and not stored by now are no longer kept for it.
-   *
-   * @internal
-   */
+  /** @internal Objects that were decoded and not stored by now are no longer kept for it. */
   settle(): void {
     this.#column.versions?.settle();
   }
@@ -307,11 +312,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#column.versions?.bytes() ?? { live: 0, total: 0 };
   }
 
-  /**
-   * How many of the objects had room for their metadata alone.
-   *
-   * @internal
-   */
+  /** @internal How many of the objects had room for their metadata alone. */
   metadataOnly(): number {
     return this.#column.versions?.marked() ?? 0;
   }

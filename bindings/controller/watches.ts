@@ -106,8 +106,7 @@ export class Watches<T extends object> {
     this.get = (request: Request, resource?: Resource<never, string>): never => {
       const indexer = resource === undefined ? this.#mainIndexer() : this.#indexerOf(resource);
       if (indexer === undefined) throw invalid('resource', `a resource that "${controller}" watches`, resource);
-      const { namespace, name } = request;
-      return indexer.getByKey(namespace === '' ? name : `${namespace}/${name}`) as never;
+      return indexer.getByName(request) as never;
     };
   }
 

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
+import type { Request } from '../../bindings/request.ts';
 import type { Random } from '../random.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
 
@@ -50,6 +51,8 @@ export class BytePlay {
   readonly #elsewhere = new ByteStore();
   /** What the store must hold: the JSON of each key. */
   readonly #model = new Map<string, string>();
+  /** Names that objects gave, by which they are asked for later, whatever has become of them. */
+  readonly #names: Request[] = [];
   /** What was handed out, with what it must stay. */
   #held: [object: Thing, json: string][] = [];
   #version = 0;
@@ -141,7 +144,9 @@ export class BytePlay {
     const version = versionOf(object);
     if (version === undefined || this.#random.chance(0.3)) return;
     const { namespace = '', name } = (JSON.parse(json) as Thing).metadata;
-    assert.deepEqual(nameOfVersion(version), { namespace, name });
+    const given = nameOfVersion(version) as Request;
+    assert.deepEqual(given, { namespace, name });
+    this.#names[this.#random.int(8)] = given;
     this.seen.names++;
   }
 
@@ -311,6 +316,14 @@ export class BytePlay {
     if (this.#held.length > 0) {
       const [object, json] = this.#random.pick(this.#held);
       assert.equal(JSON.stringify(object), json);
+    }
+    const name = this.#names[this.#random.int(8)];
+    if (name !== undefined) {
+      const key = name.namespace === '' ? name.name : `${name.namespace}/${name.name}`;
+      const found = store.getByName(name);
+      assert.equal(found && JSON.stringify(found), this.#model.get(key));
+      assert.equal(found, store.getByKey(key));
+      assert.equal(this.#elsewhere.store.getByName(name), undefined);
     }
     if (this.#indices.length === 0) return;
     const index = this.#random.pick(this.#indices);

@@ -1,6 +1,6 @@
 /** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
 import { expect, test } from 'vitest';
-import { nameOfVersion, versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import type { Version } from '../../bindings/cache/bytes/version.ts';
 import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/keys.ts';
@@ -66,6 +66,29 @@ test('an object that takes the place of another one of its key has a name of its
   expect(named({ ...inNamespace, metadata })).toEqual({ namespace: '', name: 'n/a' });
   expect(named(thing('a', 3))).toEqual({ namespace: 'n', name: 'a' });
   expect(world.store.size()).toBe(1);
+});
+
+test.each([
+  ['a number', '"namespace":"n","resourceVersion":5', { namespace: 'n', resourceVersion: 5 }],
+  ['written with an escape', '"namespace":"n","resourceVersion":"\\u0035"', { namespace: 'n', resourceVersion: '5' }],
+  [
+    'beside a namespace that is null',
+    '"namespace":null,"resourceVersion":"5"',
+    { namespace: null, resourceVersion: '5' },
+  ],
+  ['absent', '"namespace":"n"', { namespace: 'n' }],
+])('metadata are what the event says where its version is %s', (_, json, expected) => {
+  const world = new ByteStore({}, true);
+  const given = world.object(`{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a",${json}},"spec":1}`);
+  for (const isNamed of [false, true]) {
+    const version = versionOf(given); // none where it is decoded whole
+    if (isNamed && version !== undefined) nameOfVersion(version);
+    world.store.exchange(given, false);
+    expect({ ...shown(given).metadata }).toEqual({ name: 'a', ...expected });
+    expect(world.store.lastStoreSyncResourceVersion()).toEqual(JSON.parse(`{${json}}`).resourceVersion ?? '');
+  }
+  world.store.exchange(world.object(thing('a', 6)), false); // so that it has left the core
+  expect({ ...shown(given).metadata }).toEqual({ name: 'a', ...expected });
 });
 
 // A member's accessor asks the object that it is called for. A Proxy, or an object that the accessors were copied to, has no bytes to be asked

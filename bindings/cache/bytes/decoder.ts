@@ -205,7 +205,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const isEvent = code !== RAW && words[report + HAS_OBJECT] === 1 && words[report + ESCAPED_NAMES] === 0;
     const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
-    const resourceVersion = this.#versionIn(words, report);
+    const resourceVersion = textOf(this.#versionIn(words, report));
     const version = decoder.stage(type === 'DELETED');
     if (version === undefined) return this.#parsed(report);
     stream.take();
@@ -219,13 +219,19 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const words = core.words();
     const type = TYPES[words[report + EVENT_TYPE] as number] as Change;
     const resourceVersion = this.#versionIn(words, report);
-    const version = versions.staged(words[report + STAGED_VERSION] as number, words[report + STAGED_SHAPES] as number);
-    return new ObjectFrame(type, this.#decoder.objectOf(version), resourceVersion);
+    const text = typeof resourceVersion === 'string' ? resourceVersion : undefined;
+    const version = versions.staged(
+      words[report + STAGED_VERSION] as number,
+      words[report + STAGED_SHAPES] as number,
+      text,
+    );
+    return new ObjectFrame(type, this.#decoder.objectOf(version), text ?? textOf(resourceVersion));
   }
 
-  #versionIn(words: Uint32Array, report: number): string {
+  /** As it stands in the object; `undefined` where it has none. */
+  #versionIn(words: Uint32Array, report: number): unknown {
     const start = words[report + VERSION_START] as number;
-    return start === 0 ? '' : textOf(jsonAt(this.#decoder.core.bytes(), start, words[report + VERSION_END] as number));
+    return start === 0 ? undefined : jsonAt(this.#decoder.core.bytes(), start, words[report + VERSION_END] as number);
   }
 
   close(): void {

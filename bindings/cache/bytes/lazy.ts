@@ -151,11 +151,12 @@ const denoInspector = {
 function makeObject(source: Source, names: readonly string[]): object {
   const object = new Plain();
   new Laziness(object, source);
-  const constants = source.first === 0 ? source.version.shape.constants : undefined;
+  const { version, first } = source;
+  const { constants } = version.shape;
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;
-    const constant = constants?.[i];
-    if (constant !== undefined) object[name] = constant;
+    const known = first === 0 ? constants[i] : first > 0 ? version.known(i) : undefined;
+    if (known !== undefined) object[name] = known;
     else defineGetter.call(object, name, getterAt(i));
   }
   Object.defineProperty(object, inspect, inspector);
@@ -188,8 +189,33 @@ export function nameOfVersion(version: Version): Request | undefined {
   const namespace = namespaceOf(version);
   const name = version.metadataMember('name');
   if (typeof namespace !== 'string' || typeof name !== 'string') return undefined;
-  version.name = Object.freeze({ namespace, name });
+  const request = { namespace, name };
+  new Place(request);
+  version.name = Object.freeze(request);
   return version.name;
+}
+
+/** Where the object of a name was found last: a guess, which is right if the version that lies there has this very name. */
+class Place extends Given {
+  #slot = -1;
+
+  static of(name: object): number {
+    return #slot in name ? name.#slot : -1;
+  }
+
+  static note(name: object, slot: number): void {
+    if (#slot in name) name.#slot = slot;
+  }
+}
+
+/** The slot under which `noteSlot` was told of a name last, or -1. */
+export function slotOfName(name: Request): number {
+  return Place.of(name);
+}
+
+/** Where the object of a name is; of names that `nameOfVersion` gave. */
+export function noteSlot(name: Request, slot: number): void {
+  Place.note(name, slot);
 }
 
 /**

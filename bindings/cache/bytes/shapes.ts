@@ -11,6 +11,10 @@ export interface Shape {
   readonly names: readonly string[];
   readonly metadataNames: readonly string[];
   readonly metadataIndex: number;
+  /** Of these among the metadata's. */
+  readonly versionIndex: number;
+  readonly nameIndex: number;
+  readonly namespaceIndex: number;
   /** Whether a member is read in parts: spec and status. Data of a user's choice would have too many shapes. */
   readonly large: readonly boolean[];
   /** Values that are the same in every object of the kind, by member: kind and apiVersion. */
@@ -51,6 +55,9 @@ export class Shapes {
         names,
         metadataNames,
         metadataIndex: names.indexOf('metadata'),
+        versionIndex: metadataNames.indexOf('resourceVersion'),
+        nameIndex: metadataNames.indexOf('name'),
+        namespaceIndex: metadataNames.indexOf('namespace'),
         large: names.map((name) => name === 'spec' || name === 'status'),
         constants: names.map((name) => this.#constants.get(name)),
         jsonOffset: SPANS + 8 * (names.length + metadataNames.length),

@@ -6,9 +6,10 @@
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY, NOTHING } from '../../instance.ts';
+import type { Request } from '../../request.ts';
 import { METADATA } from '../change.ts';
 import { takeCopy } from './copy.ts';
-import { inheritName, lazyObject } from './lazy.ts';
+import { inheritName, lazyObject, slotOfName } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
 import { Version } from './version.ts';
@@ -87,10 +88,20 @@ export class Versions {
   }
 
   /** The version that the core has staged by itself (`eventStage`), by its number and those of its shapes. */
-  staged(id: number, shapes: number): Version {
+  staged(id: number, shapes: number, resourceVersion: string | undefined): Version {
     const version = this.#makeOf(id, shapes);
+    version.resourceVersion = resourceVersion;
     this.#stage(version);
     return version;
+  }
+
+  /** The object of a name that objects of this store gave, if it is where it was found last. */
+  objectNamed(name: Request): object | undefined {
+    const slot = slotOfName(name);
+    if (slot < 0) return undefined;
+    const id = this.core.x.objectOf(this.handle, slot);
+    const version = id < 0 ? undefined : this.#versions[id];
+    return version?.name === name ? this.objectOf(version) : undefined;
   }
 
   /** The object of a version: the same one as long as somebody holds it. */
@@ -117,6 +128,7 @@ export class Versions {
     version.hand();
     if (version.object !== undefined) return;
     const oldest = this.#recent[this.#nextRecent];
+    if (oldest !== undefined) oldest.resourceVersion = undefined;
     if (oldest?.kept !== undefined && !(oldest.kept instanceof WeakRef)) {
       oldest.kept = oldest.asked ? new WeakRef(oldest.kept) : undefined;
     }
