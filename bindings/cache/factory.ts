@@ -199,10 +199,19 @@ export class SharedInformerFactory {
     return this.informerFor(resource, selection).lister();
   }
 
-  /** Tells all informers of a resource, whatever they are restricted to, what this process has written: {@link SharedIndexInformer.wrote}. */
+  /**
+   * Tells all informers of a resource, whatever they are restricted to, what this process has written: {@link SharedIndexInformer.wrote}. Never throws, as
+   * it has been written: what fails, such as a `tweakListOptions`, goes to handleError.
+   */
   wrote<T extends object>(resource: Resource<T, never>, object: T): void {
     const id = idOf(resource);
-    for (const { of, informer } of this.#entries.values()) if (of === id) informer.wrote(object as never);
+    for (const { of, name, informer } of this.#entries.values()) {
+      try {
+        if (of === id) informer.wrote(object as never);
+      } catch (error) {
+        handleError(error, `informer of ${name}, which was told of an object that was written`);
+      }
+    }
   }
 
   /** The informers that there are, by what they are called in messages and reports, such as `deployments.apps/v1 in demo`. */

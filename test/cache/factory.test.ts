@@ -1,6 +1,8 @@
 /** Informers that are shared: one a resource, one start, one end. */
 import {
+  type DeletedFinalStateUnknown,
   defineResource,
+  type InformerSelection,
   type KubeObject,
   newSharedInformerFactory,
   type SharedInformerFactory,
@@ -368,6 +370,61 @@ describe('whether a resource is served', () => {
     expect(factory.nameOf(widgets, { namespace: 'a', metadataOnly: true })).toBe(
       'widgets.e.x/v1 in a by their metadata',
     );
+  });
+});
+
+describe('what this process has written', () => {
+  const made = (name: string): ConfigMap => ({
+    metadata: { namespace: 'default', name, resourceVersion: '7', labels: { app: name } },
+  });
+
+  test('is told by each informer of the resource that was to hold it, where a list takes that past it', async () => {
+    const { clock, server, factory } = setUp();
+    const told: string[] = [];
+    const tell = (by: string, from: typeof ConfigMaps, selection: InformerSelection): void => {
+      const onDelete = (gone: unknown): void => {
+        const { key, obj } = gone as DeletedFinalStateUnknown<ConfigMap>;
+        told.push(`${by} ${key} ${obj?.metadata.resourceVersion}`);
+      };
+      factory.informerFor(from, selection).addEventHandler({ onDelete });
+    };
+    tell('all', ConfigMaps, {});
+    tell('metadata', ConfigMaps, { metadataOnly: true });
+    tell('label', ConfigMaps, { labelSelector: 'app=a' });
+    tell('other label', ConfigMaps, { labelSelector: 'app=b' });
+    tell('other namespace', ConfigMaps, { namespace: 'other' });
+    tell('other resource', Secrets as unknown as typeof ConfigMaps, {});
+    factory.wrote(ConfigMaps, made('a'));
+    for (let i = 0; i < 9; i++) server.put('b'); // version 9
+    factory.start();
+    await clock.settle();
+    expect(told.sort()).toEqual(['all default/a 7', 'label default/a 7', 'metadata default/a 7']);
+  });
+
+  test('costs the writer nothing where a function of the user throws', async () => {
+    const { clock, factory } = setUp({
+      tweakListOptions: () => {
+        throw new Error('broken');
+      },
+    });
+    factory.informerFor(ConfigMaps);
+    factory.wrote(ConfigMaps, made('a'));
+    expect(reported).toEqual([
+      {
+        error: expect.objectContaining({ message: 'broken' }),
+        what: 'informer of configmaps/v1, which was told of an object that was written',
+      },
+    ]);
+    await clock.settle();
+  });
+
+  test('is nothing to an informer that has ended, and an error without a name', async () => {
+    const { factory } = setUp();
+    const informer = factory.informerFor(ConfigMaps);
+    expect(() => informer.wrote({} as ConfigMap)).toThrow(invalid);
+    await informer.stop();
+    informer.wrote(made('a'));
+    expect(reported).toEqual([]);
   });
 });
 
