@@ -84,7 +84,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       const change = new LazyChange(old, object);
       this.#processor.distribute(new Updated(old, object, change), change.sameResourceVersion);
     },
-    onDelete: (object) => this.#processor.distribute({ type: 'delete', object }, false),
+    onDelete: (object) => {
+      this.#unseen.gone(object);
+      this.#processor.distribute({ type: 'delete', object }, false);
+    },
   };
   readonly #rounds: Rounds;
   readonly #events = new EventIterators<T>();
@@ -123,7 +126,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
     const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
     this.#unseen = new UnseenWrites(this.#indexer, {
-      ...{ transformer, selection: () => listWatch.selection() },
+      ...{ transformer, limits: options, selection: () => listWatch.selection() },
       onGone: (tombstone) => this.#distributor.onDelete(tombstone),
     });
     const onDelta = (): void => this.#wake();
@@ -280,14 +283,13 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Says that this process has written an object: what a client with this cache does by itself. Should somebody delete it before the cache has
-   * shown it, and the deletion be missed, handlers are given a tombstone with this state, where no list could tell them. Not with `queue: 'delta'`.
+   * Says that this process has written an object, as a client with this cache does by itself. Should others delete it before the cache has shown it, where no
+   * event and no list can tell, handlers get a tombstone with this state, what the server answered. Once it runs, and not with `queue: 'delta'`.
    *
-   * @param object as the server answered
    * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
    */
   wrote(object: T): void {
-    if (!this.#stopped && this.#options.queue !== 'delta') this.#unseen.wrote(object);
+    if (this.#started && !this.#stopped && this.#options.queue !== 'delta') this.#unseen.wrote(object);
   }
 
   /** `await using informer = …` stops it at the end of the block, where the runtime has `Symbol.asyncDispose`. */
@@ -416,7 +418,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   readonly #processPopped = (deltas: Deltas<T>, isInInitialList: boolean): void => {
     this.#repeats = this.#processor.coalesces() && deltas.some(hasRepeats);
-    const before = deltas[0]?.type === 'ReplacedAll' ? this.#indexer.lastStoreSyncResourceVersion() : undefined;
+    const before = deltas[0]?.type === 'ReplacedAll' ? this.#unseen.replacing() : undefined;
     this.#meter?.begin();
     try {
       processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);

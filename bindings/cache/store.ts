@@ -114,7 +114,6 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /**
    * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed.
-   *
    * @param untold @internal as for `exchange`
    */
   replace(list: readonly T[], resourceVersion: string, untold = false): void {
@@ -126,6 +125,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       keys[i] = this.#keyOf(object);
       values[i] = this.#indices.valuesOf(shown(object));
     });
+    this.#resourceVersion = this.lastStoreSyncResourceVersion(); // the object that brought it may go, and the list fail after that
     const before = this.#column.hold();
     try {
       this.#keepOnly(objects, keys); // first: what goes leaves room for what comes

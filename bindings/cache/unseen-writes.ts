@@ -2,14 +2,22 @@
  * Objects that this process has written and that a cache has not shown yet. No list tells of an object that came and went since the version
  * before it, and no event comes after it; only who wrote the object knows that it was there.
  *
- * What this file keeps true: such an object is given once, as a tombstone, when a list has taken the cache past its version without it; one that
- * the cache has shown is not given; what is kept is bounded. Versions are compared as decimal numbers; where a server's are not, nothing
+ * What this file keeps true: such an object is given once, as a tombstone, when a list has taken the cache past its version without it; one whose
+ * deletion is told anyway is not given; what is kept is bounded. Versions are compared as decimal numbers; where a server's are not, nothing
  * is kept.
  */
-import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
+import { deepFreeze } from './freeze.ts';
+import {
+  DeletedFinalStateUnknown,
+  deletionHandlingMetaNamespaceKeyFunc,
+  type KubeObject,
+  metaNamespaceKeyFunc,
+} from './keys.ts';
+import type { DecoderOptions } from './limits.ts';
 import type { TransformFunc } from './queue.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
 import { type Selection, selectionMatcher } from './selection.ts';
+import { trimOf, trimValue } from './trim.ts';
 
 /** The cache, as far as it is asked here. */
 export interface ShowingStore {
@@ -20,11 +28,14 @@ export interface ShowingStore {
 
 export interface UnseenWritesOptions<T> {
   /** What the cache is restricted to; asked for at the first write. */
-  selection(): Selection;
+  selection(): Selection & { readonly metadataOnly: boolean };
+  /** What it leaves out of its objects. */
+  limits: Pick<DecoderOptions, 'drop' | 'keepManagedFields'>;
   /** What objects go through on their way into the cache. */
   transformer: TransformFunc<T>;
   onGone(tombstone: DeletedFinalStateUnknown<T>): void;
   most?: number;
+  mostText?: number;
 }
 
 interface Unseen {
@@ -33,24 +44,31 @@ interface Unseen {
   readonly json: string;
 }
 
-/** Of so many the oldest is given up: then a missed deletion of it stays missed. */
+/** Of so many, or of so many characters, the oldest is given up: then a missed deletion of it stays missed. */
 const MOST = 4096;
+const MOST_TEXT = 16 * 1024 * 1024;
 
 export class UnseenWrites<T extends object> {
   readonly #store: ShowingStore;
   readonly #options: UnseenWritesOptions<T>;
   readonly #most: number;
-  #belongs: ((object: KubeObject) => boolean) | undefined;
+  readonly #mostText: number;
+  #selection: (Selection & { readonly metadataOnly: boolean }) | undefined;
+  #belongs: (object: KubeObject) => boolean = () => true;
   /** By key, in the order in which they were written. */
   readonly #byKey = new Map<string, Unseen>();
+  #text = 0;
   #sweepAt = 64;
-  /** What lies between these two versions was seen in no event; "" before the first list. */
+  /** What the last list brought: of the versions between these nothing was seen but what was in it. Equal before the first one. */
   #gap = { after: '', upTo: '' };
+  /** Keys of which a deletion has been told since that list began; as long as there is a gap, and somebody writes. */
+  readonly #told = new Set<string>();
 
   constructor(store: ShowingStore, options: UnseenWritesOptions<T>) {
     this.#store = store;
     this.#options = options;
     this.#most = options.most ?? MOST;
+    this.#mostText = options.mostText ?? MOST_TEXT;
   }
 
   size(): number {
@@ -64,54 +82,90 @@ export class UnseenWrites<T extends object> {
   wrote(object: KubeObject): void {
     const key = metaNamespaceKeyFunc(object);
     const { uid, resourceVersion: version } = object.metadata as { uid?: string; resourceVersion?: string };
-    this.#belongs ??= selectionMatcher(this.#options.selection());
+    if (this.#selection === undefined) {
+      const selection = this.#options.selection();
+      this.#belongs = selectionMatcher(selection);
+      this.#selection = selection;
+    }
     if (!isComparableResourceVersion(version) || !this.#belongs(object)) return;
     const shown = this.#store.getByKey(key) as { metadata?: { uid?: string } } | undefined;
     // What is shown is missed when it goes; and what went to make room for this one has a tombstone of its own.
-    if (shown !== undefined && shown.metadata?.uid === uid) return;
-    if (!this.#isPast(version)) {
-      this.#byKey.delete(key);
-      this.#byKey.set(key, { version, json: JSON.stringify(object) });
-      if (this.#byKey.size >= this.#sweepAt) this.#sweep();
-    } else if (shown === undefined && isAfter(version, this.#gap.after) && !isAfter(version, this.#gap.upTo)) {
+    if (shown !== undefined && (shown.metadata?.uid === undefined || shown.metadata.uid === uid)) return;
+    if (!this.#isPast(version)) this.#keep(key, { version, json: JSON.stringify(object) });
+    else if (shown === undefined && this.#isInGap(version) && !this.#told.has(key))
       this.#tell(key, JSON.stringify(object)); // the answer came after the list
-    }
   }
 
-  /**
-   * To be called when a list has become the content of the cache.
-   *
-   * @param before the version that the cache had before
-   */
+  /** To be called when handlers are told that an object has gone. */
+  gone(object: T | DeletedFinalStateUnknown<T>): void {
+    if (this.#selection === undefined) return;
+    this.#told.add(deletionHandlingMetaNamespaceKeyFunc(object));
+    if (this.#told.size <= this.#most) return;
+    this.#told.clear();
+    this.#gap = { after: this.#gap.upTo, upTo: this.#gap.upTo };
+  }
+
+  /** To be called before a list becomes the content of the cache. @returns what `replaced` asks for */
+  replacing(): string {
+    this.#told.clear();
+    return this.#store.lastStoreSyncResourceVersion();
+  }
+
+  /** To be called when it has. @param before what `replacing` gave */
   replaced(before: string): void {
-    this.#gap = {
-      after: before === this.#gap.upTo ? this.#gap.after : before,
-      upTo: this.#store.lastStoreSyncResourceVersion(),
-    };
+    const upTo = this.#store.lastStoreSyncResourceVersion();
+    // An answer that comes now may be of an object that was told of before anybody wrote: nothing was noted of that.
+    this.#gap = { after: this.#selection === undefined ? upTo : before, upTo };
     for (const [key, { version, json }] of this.#byKey) {
       if (!this.#isPast(version)) continue;
-      this.#byKey.delete(key);
+      this.#forget(key);
       if (isAfter(version, before) && this.#store.getByKey(key) === undefined) this.#tell(key, json);
     }
   }
 
   #tell(key: string, json: string): void {
-    const { transformer, onGone } = this.#options;
-    onGone(new DeletedFinalStateUnknown(key, transformer(JSON.parse(json) as T)));
+    const { transformer, onGone, limits } = this.#options;
+    this.#told.add(key);
+    const object = JSON.parse(json) as KubeObject;
+    const kept = this.#selection?.metadataOnly
+      ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
+      : object;
+    trimValue(kept, trimOf(limits.drop ?? [], limits.keepManagedFields ?? false));
+    onGone(new DeletedFinalStateUnknown(key, deepFreeze(transformer(kept as T))));
+  }
+
+  /** Answers may come in another order than they were given. */
+  #keep(key: string, unseen: Unseen): void {
+    const known = this.#byKey.get(key);
+    if (known !== undefined && !isAfter(unseen.version, known.version)) return;
+    this.#forget(key);
+    this.#byKey.set(key, unseen);
+    this.#text += unseen.json.length;
+    if (this.#byKey.size >= this.#sweepAt || this.#text > this.#mostText) this.#sweep();
+  }
+
+  #forget(key: string): void {
+    this.#text -= this.#byKey.get(key)?.json.length ?? 0;
+    this.#byKey.delete(key);
   }
 
   /** What events have taken the cache past was shown. Looked for when the number has doubled. */
   #sweep(): void {
-    for (const [key, { version }] of this.#byKey) if (this.#isPast(version)) this.#byKey.delete(key);
+    for (const [key, { version }] of this.#byKey) if (this.#isPast(version)) this.#forget(key);
     for (const key of this.#byKey.keys()) {
-      if (this.#byKey.size <= this.#most) break;
-      this.#byKey.delete(key);
+      if (this.#byKey.size <= this.#most && this.#text <= this.#mostText) break;
+      this.#forget(key);
     }
     this.#sweepAt = Math.max(64, Math.min(this.#byKey.size * 2, this.#most + 1));
   }
 
   #isPast(version: string): boolean {
     return !isAfter(version, this.#store.lastStoreSyncResourceVersion());
+  }
+
+  #isInGap(version: string): boolean {
+    const { after, upTo } = this.#gap;
+    return isAfter(version, after) && !isAfter(version, upTo);
   }
 }
 

@@ -50,6 +50,34 @@ test.each([
   expect(world.store.lastStoreSyncResourceVersion()).toBe('8');
 });
 
+// A list found no memory, and what there had been found none either: the store's version was then read from bytes that were gone, and an informer
+// that asks for it before each list could never list again.
+test('a store knows its version when a list has failed and what there was could not be put back', () => {
+  const world = new ByteStore({}, true);
+  world.store.exchange(world.object(thing('a', 7)), true);
+  world.decoder.gather(true);
+  const list = world.items(thing('b', 8));
+  world.decoder.gather(false);
+  const { versions } = world.decoder;
+  const { ready } = versions;
+  versions.ready = () => {
+    throw new Error('no room');
+  };
+  expect(() => world.store.replace(list, '9')).toThrow('no room');
+  versions.ready = ready;
+  world.store.settle();
+  expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
+});
+
+// A relist that begins while an event waits gives up what was staged for it: the object was then made twice, for the store and for who was told.
+test('an object that left the core while it waited is one for who is told and for who asks', () => {
+  const world = new ByteStore({}, true);
+  const given = world.object(thing('a', 1));
+  world.store.settle();
+  world.store.exchange(given, false);
+  expect(world.store.getByKey('n/a')).toBe(shown(given));
+});
+
 // Versions of one object share what was read of its name. An object without a namespace that calls itself `n/a` has the key of `a` in `n`, and was taken for that one.
 test('an object that takes the place of another one of its key has a name of its own', () => {
   const world = new ByteStore();

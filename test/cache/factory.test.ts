@@ -384,7 +384,7 @@ describe('what this process has written', () => {
     const tell = (by: string, from: typeof ConfigMaps, selection: InformerSelection): void => {
       const onDelete = (gone: unknown): void => {
         const { key, obj } = gone as DeletedFinalStateUnknown<ConfigMap>;
-        told.push(`${by} ${key} ${obj?.metadata.resourceVersion}`);
+        told.push(`${by} ${key} ${obj?.metadata.resourceVersion} ${obj?.kind}`);
       };
       factory.informerFor(from, selection).addEventHandler({ onDelete });
     };
@@ -394,11 +394,15 @@ describe('what this process has written', () => {
     tell('other label', ConfigMaps, { labelSelector: 'app=b' });
     tell('other namespace', ConfigMaps, { namespace: 'other' });
     tell('other resource', Secrets as unknown as typeof ConfigMaps, {});
-    factory.wrote(ConfigMaps, made('a'));
     for (let i = 0; i < 9; i++) server.put('b'); // version 9
     factory.start();
+    factory.wrote(ConfigMaps, made('a'));
     await clock.settle();
-    expect(told.sort()).toEqual(['all default/a 7', 'label default/a 7', 'metadata default/a 7']);
+    expect(told.sort()).toEqual([
+      'all default/a 7 undefined',
+      'label default/a 7 undefined',
+      'metadata default/a 7 PartialObjectMetadata',
+    ]);
   });
 
   test('costs the writer nothing where a function of the user throws', async () => {
@@ -408,19 +412,20 @@ describe('what this process has written', () => {
       },
     });
     factory.informerFor(ConfigMaps);
+    factory.start();
     factory.wrote(ConfigMaps, made('a'));
-    expect(reported).toEqual([
-      {
-        error: expect.objectContaining({ message: 'broken' }),
-        what: 'informer of configmaps/v1, which was told of an object that was written',
-      },
-    ]);
+    expect(reported).toContainEqual({
+      error: expect.objectContaining({ message: 'broken' }),
+      what: 'informer of configmaps/v1, which was told of an object that was written',
+    });
+    await factory.shutdown();
     await clock.settle();
   });
 
   test('is nothing to an informer that has ended, and an error without a name', async () => {
     const { factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
+    factory.start();
     expect(() => informer.wrote({} as ConfigMap)).toThrow(invalid);
     await informer.stop();
     informer.wrote(made('a'));

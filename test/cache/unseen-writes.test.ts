@@ -18,7 +18,8 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
   const unseen = new UnseenWrites<Made>(
     { getByKey: (key) => objects.get(key), lastStoreSyncResourceVersion: () => version },
     {
-      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '' }),
+      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '', metadataOnly: false }),
+      limits: {},
       transformer: (made) => made,
       onGone: ({ key, obj }) => void told.push(`${key} ${obj?.metadata?.resourceVersion} ${obj?.data?.of}`),
       ...options,
@@ -29,14 +30,16 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
     told,
     event(...[type, made]: ['shown' | 'gone', Made]): void {
       const key = `${made.metadata?.namespace}/${made.metadata?.name}`;
-      if (type === 'gone') objects.delete(key);
-      else objects.set(key, made);
       version = made.metadata?.resourceVersion ?? '';
+      if (type === 'shown') objects.set(key, made);
+      else if (objects.delete(key)) unseen.gone(made);
     },
     list(at: string, ...items: Made[]): void {
-      const before = version;
+      const before = unseen.replacing();
+      const listed = new Map(items.map((item) => [`${item.metadata?.namespace}/${item.metadata?.name}`, item]));
+      for (const [key, old] of objects) if (!listed.has(key)) unseen.gone(new DeletedFinalStateUnknown(key, old));
       objects.clear();
-      for (const item of items) objects.set(`${item.metadata?.namespace}/${item.metadata?.name}`, item);
+      for (const [key, item] of listed) objects.set(key, item);
       version = at;
       unseen.replaced(before);
     },
@@ -87,46 +90,92 @@ describe('an object that was written', () => {
     expect(told).toEqual(['default/a 8 a']);
   });
 
-  test('is not kept where the cache has it', () => {
+  test('is not kept where the cache has it, though it may not keep uids', () => {
     const { unseen, event, list } = cacheWith();
     list('5');
     event('shown', object('a', '6'));
     unseen.wrote(object('a', '7'));
+    event('shown', { metadata: { namespace: 'default', name: 'b', resourceVersion: '8' } });
+    unseen.wrote(object('b', '9'));
     expect(unseen.size()).toBe(0);
   });
 
-  test('is given in its newest state', () => {
+  test('is given in its newest state, whatever is answered last', () => {
     const { unseen, told, list } = cacheWith();
     list('5');
-    unseen.wrote(object('a', '6'));
-    unseen.wrote(object('a', '8'));
+    for (const version of ['6', '8', '7']) unseen.wrote(object('a', version));
     list('9');
     expect(told).toEqual(['default/a 8 a']);
   });
 });
 
 describe('an answer that comes after the list', () => {
-  test('is given at once where nothing could have shown the object', () => {
-    const { unseen, told, list } = cacheWith();
-    list('5');
-    list('9');
-    list('12'); // nothing was seen in between either
+  /** Somebody has written before: from then on deletions are noted. */
+  function writing() {
+    const cache = cacheWith();
+    cache.list('5');
+    cache.unseen.wrote(object('first', '6'));
+    cache.event('shown', object('first', '6'));
+    return cache;
+  }
+
+  test('is given at once where nothing could have shown the object, and once', () => {
+    const { unseen, told, list } = writing();
+    list('9', object('first', '6'));
     unseen.wrote(object('a', '7'));
-    unseen.wrote(object('b', '11'));
-    expect(told).toEqual(['default/a 7 a', 'default/b 11 b']);
+    unseen.wrote(object('a', '8')); // the answer to another write
+    unseen.wrote(object('b', '9'));
+    expect(told).toEqual(['default/a 7 a', 'default/b 9 b']);
     expect(unseen.size()).toBe(0);
   });
 
-  test('is not where an event has shown it, or the list did', () => {
-    const { unseen, told, event, list } = cacheWith();
-    list('5');
-    event('shown', object('a', '6'));
-    event('gone', object('a', '7'));
-    unseen.wrote(object('a', '6'));
-    list('9', object('b', '8'));
-    unseen.wrote(object('b', '8'));
-    unseen.wrote(object('a', '6'));
+  test('is not given where it was at the list', () => {
+    const { unseen, told, list } = writing();
+    unseen.wrote(object('a', '7'));
+    list('9', object('first', '6'));
+    unseen.wrote(object('a', '8'));
+    expect(told).toEqual(['default/a 7 a']);
+  });
+
+  // An operator that removes the last finalizer of an object while it is starting: the answer has the object's old version, and the event of the deletion may come first.
+  test('is not where the list has shown the object and an event that it went', () => {
+    const { unseen, told, event, list } = writing();
+    list('9', object('a', '8'));
+    event('gone', object('a', '10'));
+    unseen.wrote(object('a', '8'));
     expect(told).toEqual([]);
+  });
+
+  test('is not where the list has given a tombstone of it', () => {
+    const { unseen, told, event, list } = writing();
+    event('shown', object('a', '7'));
+    list('9', object('first', '6'));
+    unseen.wrote(object('a', '8')); // a change of what was shown, which somebody deleted after it
+    expect(told).toEqual([]);
+  });
+
+  test('is not where an event has shown it, or the list does', () => {
+    const { unseen, told, event, list } = writing();
+    event('shown', object('a', '7'));
+    event('gone', object('a', '8'));
+    unseen.wrote(object('a', '7'));
+    list('10', object('b', '9'));
+    unseen.wrote(object('b', '9'));
+    unseen.wrote(object('a', '7'));
+    expect(told).toEqual([]);
+  });
+
+  test('is not where nobody had written before, or too much went since: what was told then is not known', () => {
+    const { unseen, told, list } = cacheWith();
+    list('9');
+    unseen.wrote(object('a', '7'));
+    expect(told).toEqual([]);
+    const other = cacheWith({ most: 3 });
+    other.unseen.wrote(object('first', '1'));
+    other.list('9', ...['p', 'q', 'r', 's'].map((name) => object(name, '2')));
+    for (const name of ['p', 'q', 'r', 's']) other.event('gone', object(name, '10'));
+    other.unseen.wrote(object('p', '2'));
+    expect(other.told).toEqual(['default/first 1 first']);
   });
 });
 
@@ -143,13 +192,26 @@ describe('what is kept', () => {
     expect(Object.isFrozen((gone[0] as { obj: object }).obj)).toBe(true);
   });
 
+  test.each<[string, Partial<UnseenWritesOptions<Made>>, object]>([
+    ['what the cache drops', { limits: { drop: ['data'] } }, {}],
+    ['managedFields', {}, { data: { of: 'a' } }],
+  ])('is given without %s, and frozen', (_, options, rest) => {
+    const gone: DeletedFinalStateUnknown<Made>[] = [];
+    const { unseen, list } = cacheWith({ ...options, onGone: (tombstone) => void gone.push(tombstone) });
+    const { metadata } = object('a', '7');
+    unseen.wrote({ ...object('a', '7'), metadata: { ...metadata, ...{ managedFields: [{ manager: 'me' }] } } });
+    list('9');
+    expect(gone[0]?.obj).toEqual({ metadata, ...rest });
+    expect(Object.isFrozen(gone[0]?.obj?.metadata)).toBe(true);
+  });
+
   test.each<[string, { namespace?: string; labelSelector?: string; fieldSelector?: string }]>([
     ['namespace', { namespace: 'other' }],
     ['labels', { labelSelector: 'app=web' }],
     ['fields', { fieldSelector: 'metadata.name!=a' }],
   ])('is nothing that the cache is not meant to hold, by its %s', (_, selection) => {
     const { unseen, told, list } = cacheWith({
-      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '', ...selection }),
+      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '', metadataOnly: false, ...selection }),
     });
     unseen.wrote(object('a', '7'));
     expect(unseen.size()).toBe(0);
@@ -185,5 +247,13 @@ describe('what is kept', () => {
     list('2000');
     expect(told.length).toBeGreaterThanOrEqual(50);
     expect(told.at(-1)).toBe('default/n2000 2000 n2000');
+  });
+
+  test('is bounded by its size too', () => {
+    const { unseen, told, list } = cacheWith({ mostText: 10_000 });
+    for (let i = 1; i <= 50; i++) unseen.wrote({ ...object(`n${i}`, String(i)), ...{ spec: 'x'.repeat(2000) } });
+    expect(unseen.size()).toBe(4);
+    list('50');
+    expect(told).toHaveLength(4);
   });
 });

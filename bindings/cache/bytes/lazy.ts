@@ -172,7 +172,12 @@ export function lazyObject(version: Version): object {
 
 /** The object that a version stands for on its way into a store; anything else is what it is. */
 export function shown<T extends object>(object: T): T {
-  return object instanceof Version ? ((object.object ?? lazyObject(object)) as T) : object;
+  if (!(object instanceof Version)) return object;
+  const known = object.object;
+  if (known !== undefined) return known as T;
+  const made = lazyObject(object);
+  if (object.id < 0) object.kept = made; // it has left the core while it waited: nobody else can make it
+  return made as T;
 }
 
 /** The version behind an object that `lazyObject` made, or that stands for one; `undefined` for any other, also for such an object's metadata. */
