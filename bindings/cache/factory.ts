@@ -15,7 +15,7 @@ import type { KubeObject } from './keys.ts';
 import { type CacheLimits, requireBytesFree, requireCacheLimits } from './limits.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
-import type { IndexSpec, Resource } from './resource.ts';
+import { type IndexSpec, type Resource, resourceId } from './resource.ts';
 import { StatusError } from './status-error.ts';
 import type { Transport } from './transport.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
@@ -140,7 +140,7 @@ export class SharedInformerFactory {
     if (entry === undefined) {
       if (this.#shuttingDown) throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
       const informer = this.#newInformer(resource, selected, restricted);
-      entry = { name, of: idOf(resource), informer: informer as unknown as Entry['informer'] };
+      entry = { name, of: resourceId(resource), informer: informer as unknown as Entry['informer'] };
       this.#entries.set(key, entry);
     } else {
       addMissingIndexers(name, entry.informer, resource.indexers as Record<string, IndexSpec<never>>);
@@ -204,7 +204,7 @@ export class SharedInformerFactory {
    * it has been written: what fails, such as a `tweakListOptions`, goes to handleError.
    */
   wrote<T extends object>(resource: Resource<T, never>, object: T): void {
-    const id = idOf(resource);
+    const id = resourceId(resource);
     for (const { of, name, informer } of this.#entries.values()) {
       try {
         if (of === id) informer.wrote(object as never);
@@ -344,9 +344,6 @@ export class SharedInformerFactory {
 export function newSharedInformerFactory(transport: Transport, options: FactoryOptions = {}): SharedInformerFactory {
   return new SharedInformerFactory(transport, options);
 }
-
-const idOf = ({ group, version, plural }: { group: string; version: string; plural: string }): string =>
-  `${group}/${version}/${plural}`;
 
 function requireLimits(options: FactoryOptions): void {
   const { transform, watchList } = options;

@@ -65,3 +65,8 @@ export function requireIndexSpec(name: string, spec: unknown): void {
 export function groupVersion({ group, version }: { group: string; version: string }): string {
   return group === '' ? version : `${group}/${version}`;
 }
+
+/** What tells a resource from all others, whichever definition names it: `apps/v1/deployments`, `/v1/pods`. */
+export function resourceId({ group, version, plural }: { group: string; version: string; plural: string }): string {
+  return `${group}/${version}/${plural}`;
+}

@@ -4,7 +4,7 @@
  * come in time), the server is asked. What a cache hands out is read-only. controller-runtime: pkg/client/client.go, pkg/cache/internal/cache_reader.go.
  */
 import type { KubeObject } from '../cache/keys.ts';
-import type { Resource } from '../cache/resource.ts';
+import { type Resource, resourceId } from '../cache/resource.ts';
 import { isNotFound, StatusError } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
@@ -44,7 +44,7 @@ export class CachedClient implements Client {
 
   constructor(rest: RestClient, defaults: WriteDefaults, options: CachedClientOptions) {
     this.#options = options;
-    this.#disabled = new Set(options.disableFor.map(nameOf));
+    this.#disabled = new Set(options.disableFor.map(resourceId));
     this.#live = new LiveClient(rest, defaults, this.#observer());
   }
 
@@ -197,7 +197,7 @@ export class CachedClient implements Client {
   }
 
   #cacheOf(resource: AnyResource): ResourceCache | undefined {
-    const name = nameOf(resource);
+    const name = resourceId(resource);
     if (this.#disabled.has(name)) return undefined;
     let cache = this.#caches.get(name);
     if (cache === undefined) {
@@ -248,8 +248,6 @@ export class CachedClient implements Client {
     };
   }
 }
-
-const nameOf = ({ group, version, plural }: AnyResource): string => `${group}/${version}/${plural}`;
 
 /** Terms of selectors are joined by commas, and all have to hold. */
 const both = (a: string, b: string): string => (a === '' || b === '' ? a + b : `${a},${b}`);
