@@ -18,6 +18,8 @@ import {
 
 const VOLUME_PROTECTION = 'kubernetes.io/pv-protection';
 const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
+/** When to ask again for a claim that only the server knows: its news may come, or it may go before its watch is back. */
+const UNSEEN_CLAIM_MS = 1000;
 
 export function addBinder(manager: ControllerManager): void {
   const { client } = manager;
@@ -40,10 +42,22 @@ export function addBinder(manager: ControllerManager): void {
       } else if (claim !== undefined && volume !== undefined) {
         await bind(client, claim, volume, signal);
       } else if (volume !== undefined) {
+        if (await isClaimed(client, volume, signal)) return { requeueAfter: UNSEEN_CLAIM_MS };
         await setPhase(client, PersistentVolume, volume, 'Released', signal);
         if (isBeingDeleted(volume)) await unprotect(client, PersistentVolume, volume, VOLUME_PROTECTION, signal);
       }
+      return {};
     });
+}
+
+/**
+ * What the cache of claims does not know, the server is asked for: the two watches are not in step, and after a restart of the server that of
+ * the volumes may be back seconds before the other. Data goes by what is said here, and kube-controller-manager asks too.
+ */
+async function isClaimed(client: Client, { spec: { claimRef } }: VolumeObject, signal: AbortSignal): Promise<boolean> {
+  if (claimRef === undefined) return false;
+  const claim = await client.get(PersistentVolumeClaim, claimRef, { live: true, signal }).catch(ignoreNotFound);
+  return claim?.metadata.uid === claimRef.uid;
 }
 
 async function bind(client: Client, claim: ClaimObject, volume: VolumeObject, signal: AbortSignal): Promise<void> {

@@ -183,14 +183,21 @@ async function convergedWebsites(): Promise<number> {
   }).length;
 }
 
-/** Claims for which there is a volume that names them. */
-async function convergedClaims(): Promise<number> {
+/** Claims for which there is a volume that names them and is to stay, with its directory. */
+async function convergedClaims(root: string): Promise<number> {
   const claims = await get<ClaimObject>(paths.claims);
   const volumes = byName(await get<VolumeObject>(paths.volumes));
-  return claims.filter(
-    ({ metadata }) =>
-      volumes.get(`pvc-${metadata.uid}`)?.spec.claimRef?.uid === metadata.uid && metadata.uid !== undefined,
-  ).length;
+  const directories = new Set(await readdir(root));
+  return claims.filter(({ metadata }) => {
+    const name = `pvc-${metadata.uid}`;
+    const volume = volumes.get(name);
+    return (
+      metadata.uid !== undefined &&
+      volume?.spec.claimRef?.uid === metadata.uid &&
+      volume?.metadata.deletionTimestamp === undefined &&
+      directories.has(name)
+    );
+  }).length;
 }
 
 test('the manifest of the provisioner is one that a server takes', async () => {
@@ -294,7 +301,7 @@ test(
     await eventually(
       'all claims converge',
       async () => {
-        const converged = await convergedClaims();
+        const converged = await convergedClaims(root);
         return converged === OBJECTS || `${converged} have`;
       },
       RUN_MS,
@@ -325,7 +332,7 @@ test(
     );
     took(`${DELETED} of each are gone`);
 
-    expect([await convergedWebsites(), await convergedClaims()]).toEqual([left, left]);
+    expect([await convergedWebsites(), await convergedClaims(root)]).toEqual([left, left]);
     expect([...byName(await get<WebsiteObject>(paths.websites)).keys()].sort()).toEqual(names);
     const claims = await get<ClaimObject>(paths.claims);
     expect(claims.map(({ metadata }) => metadata.name).sort()).toEqual(names);
