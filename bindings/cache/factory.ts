@@ -15,6 +15,7 @@ import type { KubeObject } from './keys.ts';
 import { type CacheLimits, requireBytesFree, requireCacheLimits } from './limits.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
+import { requireNamespaces } from './namespaces.ts';
 import { type IndexSpec, type Resource, resourceId } from './resource.ts';
 import { StatusError } from './status-error.ts';
 import type { Transport } from './transport.ts';
@@ -25,6 +26,12 @@ export type InformerSelection = Pick<
   ListWatchOptions,
   'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
 >;
+
+/** What a resource is restricted to, where whoever asks for its informer does not say. */
+export interface ResourceSelection extends InformerSelection {
+  /** Several namespaces in place of one, as {@link FactoryOptions.namespaces}. */
+  namespaces?: readonly string[];
+}
 
 /** What the informers of one resource do with its objects, where that is not what those of all do. */
 export interface ResourceOptions extends CacheLimits {
@@ -43,10 +50,20 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
   /** One namespace, for all resources that have any; by default all. */
   namespace?: string;
   /**
+   * Several namespaces, in place of `namespace`: each resource that has any gets an informer for each of them, and nothing is asked of the server that needs
+   * rights beyond them. An informer is asked for with its namespace (`informerFor(Pod, { namespace: 'a' })`); controllers and clients over the
+   * factory see all of them. controller-runtime: cache Options.DefaultNamespaces.
+   *
+   * @example
+   * const factory = newSharedInformerFactory(transport, { namespaces: ['team-a', 'team-b'] });
+   * const informers = factory.namespacesOf(Pod).map((namespace) => factory.informerFor(Pod, { namespace }));
+   */
+  namespaces?: readonly string[];
+  /**
    * What the informers of single resources are restricted to, where whoever asks for one does not say. controller-runtime:
    * cache Options.ByObject.
    */
-  selections?: ReadonlyMap<Resource<never, string>, InformerSelection>;
+  selections?: ReadonlyMap<Resource<never, string>, ResourceSelection>;
   /**
    * Options of the informers of single resources; what is said here counts, and else what is said for all. controller-runtime: cache Options.ByObject.
    *
@@ -110,6 +127,12 @@ export class SharedInformerFactory {
     for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
     if (selections !== undefined && !(selections instanceof Map))
       throw invalid('options.selections', 'a Map of resources and what they are restricted to', selections);
+    requireNamespaces('options', options);
+    for (const [{ kind, namespaced }, selection] of selections ?? []) {
+      requireNamespaces('options.selections', selection);
+      if (selection.namespaces !== undefined && !namespaced)
+        throw invalid('options.selections', `no namespaces for ${kind}, which has none`, selection);
+    }
     if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
     requireLimits(options);
     if (perResource !== undefined) {
@@ -128,8 +151,8 @@ export class SharedInformerFactory {
    * The informer of a resource, made at the first call. A later definition of the same resource gets the same informer, with its
    * indices added; the options of the first count. A new informer runs from the next `start` on.
    *
-   * @throws CapstanError INVALID_ARGUMENT; INDEX_EXISTS for an index that is there under the same name and another function;
-   *   STOPPED after `shutdown`, where the informer would be new
+   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces and none is named; INDEX_EXISTS for an index that
+   *   is there under the same name and another function; STOPPED after `shutdown`, where the informer would be new
    */
   informerFor<T extends object, I extends string = never>(
     resource: Resource<T, I>,
@@ -146,6 +169,15 @@ export class SharedInformerFactory {
       addMissingIndexers(name, entry.informer, resource.indexers as Record<string, IndexSpec<never>>);
     }
     return entry.informer as unknown as SharedIndexInformer<T, I>;
+  }
+
+  /** The namespaces of a resource's informers, each with one of its own; `['']` is one for all, and for what has no namespace. */
+  namespacesOf<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): readonly string[] {
+    const { selections, namespace = '', namespaces = [namespace] } = this.#options;
+    const own = selections?.get(resource as Resource<never, string>);
+    const one = selection.namespace ?? own?.namespace;
+    if (one !== undefined) return [one];
+    return resource.namespaced ? (own?.namespaces ?? namespaces) : [''];
   }
 
   /** What an informer is called in messages and reports, such as `deployments.apps/v1 in demo`; whether there is one or not. */
@@ -281,7 +313,8 @@ export class SharedInformerFactory {
   ): SharedIndexInformer<T, I> {
     const {
       namespace: _,
-      selections: __,
+      namespaces: __,
+      selections: ___,
       tweakListOptions,
       idleTimeout,
       customResync,
@@ -307,8 +340,11 @@ export class SharedInformerFactory {
     return new ListWatch(this.#transport, resource, { ...selection, namespace, tweak, idleTimeout });
   }
 
-  #namespaceOf(resource: { namespaced: boolean }, selection: InformerSelection): string {
-    return selection.namespace ?? (resource.namespaced ? (this.#options.namespace ?? '') : '');
+  #namespaceOf<T, I extends string>(resource: Resource<T, I>, selection: InformerSelection): string {
+    const [namespace = '', ...more] = this.namespacesOf(resource as Resource<never, never>, selection);
+    if (more.length === 0) return namespace;
+    const expected = `a namespace, as there is an informer of ${resource.plural} for each of ${[namespace, ...more].join(', ')}`;
+    throw invalid('selection.namespace', expected, undefined);
   }
 
   /** What tells an informer from all others: as a key, and in words. */
@@ -318,7 +354,9 @@ export class SharedInformerFactory {
   ): { key: string; name: string; restricted: string; selected: InformerSelection } {
     if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
     requireObject('selection', selection);
-    const selected = { ...this.#options.selections?.get(resource as Resource<never, string>), ...selection };
+    const { namespaces: _, ...own }: ResourceSelection =
+      this.#options.selections?.get(resource as Resource<never, string>) ?? {};
+    const selected: InformerSelection = { ...own, ...selection };
     const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selected;
     const namespace = this.#namespaceOf(resource, selected);
     const restricted = [

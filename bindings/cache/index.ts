@@ -27,6 +27,7 @@ export {
   type InformerSelection,
   newSharedInformerFactory,
   type ResourceOptions,
+  type ResourceSelection,
   SharedInformerFactory,
 } from './factory.ts';
 export { RealFIFO, type RealFIFOOptions } from './fifo.ts';

@@ -3,12 +3,13 @@
  * this client itself wrote before; where the cache cannot answer (the resource is not cached, the namespace is another's, the writes do not
  * come in time), the server is asked. What a cache hands out is read-only. controller-runtime: pkg/client/client.go, pkg/cache/internal/cache_reader.go.
  */
+import type { InformerSelection } from '../cache/factory.ts';
 import type { KubeObject } from '../cache/keys.ts';
 import { type Resource, resourceId } from '../cache/resource.ts';
 import { isNotFound, StatusError } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
-import { selectFrom } from './cached-list.ts';
+import { joined, selectFrom } from './cached-list.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
 import { requireNamespace, requireResource } from './paths.ts';
 import type { OwnWrite, WrittenObject } from './read-your-writes.ts';
@@ -38,9 +39,10 @@ export class CachedClient implements Client {
   readonly #live: LiveClient;
   readonly #options: CachedClientOptions;
   readonly #disabled: ReadonlySet<string>;
+  /** By resource, and by namespace where it is cached by namespaces. */
   readonly #caches = new Map<string, ResourceCache>();
-  /** Those whose informer has the indices of this very definition. */
-  readonly #opened = new WeakMap<AnyResource, ResourceCache>();
+  /** Those whose informer has the indices of this very definition; by namespace where there are several. */
+  readonly #opened = new WeakMap<AnyResource, ResourceCache | Map<string, ResourceCache>>();
 
   constructor(rest: RestClient, defaults: WriteDefaults, options: CachedClientOptions) {
     this.#options = options;
@@ -54,7 +56,9 @@ export class CachedClient implements Client {
       const { namespace, name } = key ?? {};
       // A key without a namespace is refused further down, where its resource has any.
       const storeKey = !resource?.namespaced ? name : namespace ? `${namespace}/${name}` : '';
-      const indexer = this.#opened.get(resource)?.ready(storeKey) as Indexer<T, string> | undefined;
+      const opened = this.#opened.get(resource);
+      const cache = opened instanceof Map ? opened.get(namespace ?? '') : opened;
+      const indexer = cache?.ready(storeKey) as Indexer<T, string> | undefined;
       const object = indexer?.getByKey(storeKey);
       if (object !== undefined) return object;
     }
@@ -64,20 +68,16 @@ export class CachedClient implements Client {
   async list<T extends object>(resource: Resource<T, string>, options: ListOptions = {}): Promise<ObjectList<T>> {
     requireResource(resource);
     requireObject('options', options);
-    const cache = this.#cacheFor(resource, options);
-    if (cache === undefined) return this.#live.list(resource, options);
-    if (options.limit !== undefined) requireInteger('options.limit', options.limit, 0);
-    if (options.continue)
-      throw invalid('options.continue', 'nothing, as a cache has no pages: set live', options.continue);
     const namespace = resource.namespaced ? (options.namespace ?? '') : '';
-    const indexer = await this.#open(cache, resource, options.signal);
-    if (!cache.holds(namespace)) return this.#live.list(resource, options);
-    if (this.#readsOwnWrites(options)) {
-      const ask = this.#asker(resource, options.signal);
-      const missing = await cache.catchUp({ namespace, patient: isOfCache(options) }, ask, options.signal);
-      if (missing.length > 0) return this.#listLive(resource, cache, namespace, options);
-    }
-    return selectFrom(indexer, options, namespace, cache.progress());
+    const caches = isLive(options) ? [] : this.#cachesIn(resource, namespace);
+    const [first, ...more] = caches;
+    if (first === undefined) return this.#live.list(resource, options);
+    const { limit = 0, continue: page } = options;
+    if (options.limit !== undefined) requireInteger('options.limit', limit, 0);
+    if (page) throw invalid('options.continue', 'nothing, as a cache has no pages: set live', page);
+    if (more.length === 0) return this.#listFrom(first, resource, namespace, options);
+    const whole = { ...options, limit: undefined };
+    return joined(await Promise.all(caches.map((cache) => this.#listFrom(cache, resource, namespace, whole))), limit);
   }
 
   create<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T> {
@@ -123,7 +123,7 @@ export class CachedClient implements Client {
 
   async #get<T extends object>(resource: Resource<T, string>, asked: ObjectKey, options: ReadOptions): Promise<T> {
     requireResource(resource);
-    const cache = this.#cacheFor(resource, options);
+    const cache = isLive(options) ? undefined : this.#cacheOf(resource, asked?.namespace);
     if (cache === undefined) return this.#live.get(resource, asked, options);
     requireObject('key', asked);
     const key = { name: asked.name, namespace: requireNamespace(resource, asked.namespace) };
@@ -138,6 +138,23 @@ export class CachedClient implements Client {
     const object = indexer.getByKey(cacheKey(key));
     if (object === undefined) throw notFound(resource, key.name);
     return object;
+  }
+
+  /** @param namespace "" is all that the cache has */
+  async #listFrom<T extends object>(
+    cache: ResourceCache,
+    resource: Resource<T, string>,
+    namespace: string,
+    options: ListOptions,
+  ): Promise<ObjectList<T>> {
+    const indexer = await this.#open(cache, resource, options.signal);
+    if (!cache.holds(namespace)) return this.#live.list(resource, options);
+    if (this.#readsOwnWrites(options)) {
+      const ask = this.#asker(resource, options.signal);
+      const missing = await cache.catchUp({ namespace, patient: isOfCache(options) }, ask, options.signal);
+      if (missing.length > 0) return this.#listLive(resource, cache, namespace, options);
+    }
+    return selectFrom(indexer, options, namespace, cache.progress());
   }
 
   /** The cache did not come in time. What the server has is seen through the same selectors. */
@@ -191,17 +208,25 @@ export class CachedClient implements Client {
     };
   }
 
-  /** undefined: the server is asked. */
-  #cacheFor(resource: AnyResource, { live, resourceVersion }: ReadOptions): ResourceCache | undefined {
-    return live === true || resourceVersion !== undefined ? undefined : this.#cacheOf(resource);
+  /** The cache that has the objects of a namespace, where one has; else the server is asked. */
+  #cacheOf(resource: AnyResource, namespace = ''): ResourceCache | undefined {
+    return this.#cachesIn(resource, namespace, false)[0];
   }
 
-  #cacheOf(resource: AnyResource): ResourceCache | undefined {
-    const name = resourceId(resource);
-    if (this.#disabled.has(name)) return undefined;
+  /** The caches that a list is read from: those of all namespaces, where none is named and there are several. */
+  #cachesIn(resource: AnyResource, namespace: string, all = namespace === ''): ResourceCache[] {
+    const id = resourceId(resource);
+    if (this.#disabled.has(id)) return [];
+    const namespaces = this.#options.factory.namespacesOf(resource as Resource<never, never>);
+    if (namespaces.length === 1) return [this.#cacheNamed(id, resource, {})];
+    const wanted = all ? namespaces : namespaces.filter((each) => each === namespace);
+    return wanted.map((each) => this.#cacheNamed(`${id} in ${each}`, resource, { namespace: each }));
+  }
+
+  #cacheNamed(name: string, resource: AnyResource, selection: InformerSelection): ResourceCache {
     let cache = this.#caches.get(name);
     if (cache === undefined) {
-      cache = new ResourceCache(resource, this.#options);
+      cache = new ResourceCache(resource, selection, this.#options);
       this.#caches.set(name, cache);
     }
     return cache;
@@ -213,7 +238,13 @@ export class CachedClient implements Client {
     signal: AbortSignal | undefined,
   ): Promise<Indexer<T, string>> {
     const indexer = await cache.open(resource, signal);
-    this.#opened.set(resource, cache);
+    const { namespace } = cache.asked;
+    if (namespace === undefined) this.#opened.set(resource, cache);
+    else {
+      const opened = this.#opened.get(resource);
+      if (opened instanceof Map) opened.set(namespace, cache);
+      else this.#opened.set(resource, new Map([[namespace, cache]]));
+    }
     return indexer;
   }
 
@@ -226,28 +257,32 @@ export class CachedClient implements Client {
       wrote: (resource, answer) => {
         // A Scale has the version of the object that was scaled; what else a subresource answers says nothing of the object.
         const { kind, metadata } = answer as KubeObject;
-        if (kind === resource.kind || kind === 'Scale') this.#cacheOf(resource)?.wrote(answer, kind === resource.kind);
+        const cache = this.#cacheOf(resource, metadata?.namespace);
+        if (kind === resource.kind || kind === 'Scale') cache?.wrote(answer, kind === resource.kind);
         if (kind !== resource.kind || typeof metadata?.name !== 'string') return;
         this.#options.factory.wrote(resource as Resource<object, never>, answer);
       },
       deleted: (resource, key, answer) => {
-        const cache = this.#cacheOf(resource);
         const { kind, details } = answer as { kind?: string; details?: { uid?: string } };
         const namespace = resource.namespaced ? key.namespace : '';
+        const cache = this.#cacheOf(resource, namespace);
         if (kind === 'Status') cache?.deleted({ namespace, name: key.name }, 'gone', details?.uid);
         else cache?.wroteDeletion(answer);
       },
       deletedAll: (resource, answer) => {
-        const cache = this.#cacheOf(resource);
         const { items } = answer as { items?: readonly WrittenObject[] };
         for (const { metadata } of items ?? []) {
           const { name, namespace, uid, resourceVersion } = metadata ?? {};
-          if (name !== undefined) cache?.deleted({ namespace, name }, 'deleting', uid, resourceVersion);
+          if (name !== undefined)
+            this.#cacheOf(resource, namespace)?.deleted({ namespace, name }, 'deleting', uid, resourceVersion);
         }
       },
     };
   }
 }
+
+/** Whether it is the server that is to be asked. */
+const isLive = ({ live, resourceVersion }: ReadOptions): boolean => live === true || resourceVersion !== undefined;
 
 /** Terms of selectors are joined by commas, and all have to hold. */
 const both = (a: string, b: string): string => (a === '' || b === '' ? a + b : `${a},${b}`);

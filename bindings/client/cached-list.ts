@@ -5,6 +5,7 @@
 import { namespaceIndex } from '../cache/indices.ts';
 import { pathIndexFunc } from '../cache/json-path.ts';
 import type { KubeObject } from '../cache/keys.ts';
+import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
 import type { Indexer } from '../cache/store.ts';
 import { CapstanError, invalid, show } from '../errors.ts';
 import { labelMatcher } from '../selectors.ts';
@@ -27,6 +28,21 @@ export function selectFrom<T extends object>(
     const matches = labelMatcher(labelSelector);
     objects = objects.filter((object) => matches(labelsOf(object)));
   }
+  return limited(objects, limit, resourceVersion);
+}
+
+/** The lists of several caches as one. What it shows everything up to is what the oldest of them does. */
+export function joined<T extends object>(lists: readonly ObjectList<T>[], limit: number): ObjectList<T> {
+  const versions = lists.map(({ metadata }) => metadata.resourceVersion ?? '');
+  const oldest = versions.every(isComparableResourceVersion) ? versions.sort(compareResourceVersion)[0] : '';
+  return limited(
+    lists.flatMap(({ items }) => items),
+    limit,
+    oldest ?? '',
+  );
+}
+
+function limited<T extends object>(objects: T[], limit: number, resourceVersion: string): ObjectList<T> {
   const metadata = { resourceVersion };
   if (limit === 0 || objects.length <= limit) return { items: objects, metadata };
   return { items: objects.slice(0, limit), metadata: { ...metadata, remainingItemCount: objects.length - limit } };

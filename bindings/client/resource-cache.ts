@@ -2,7 +2,7 @@
  * The cache of one resource, as a client reads it. What it keeps true: nothing is read before the cache has synced, and nothing that is
  * older than what the client itself wrote, unless the reader asked for that.
  */
-import type { SharedInformerFactory } from '../cache/factory.ts';
+import type { InformerSelection, SharedInformerFactory } from '../cache/factory.ts';
 import type { SharedIndexInformer } from '../cache/informer.ts';
 import type { Resource } from '../cache/resource.ts';
 import { selectionMatcher } from '../cache/selection.ts';
@@ -38,16 +38,18 @@ function follows(informer: AnyInformer): boolean {
 export class ResourceCache {
   readonly writes = new OwnWrites();
   readonly #options: ResourceCacheOptions;
+  /** Its namespace, where the resource is cached by namespaces. */
+  readonly asked: InformerSelection;
   readonly #describe: string;
   #informer: AnyInformer | undefined;
   #view: CacheView | undefined;
   #belongs: (object: WrittenObject) => boolean = () => true;
   #selection = { namespace: '', labelSelector: '', fieldSelector: '' };
 
-  constructor(resource: AnyResource, options: ResourceCacheOptions) {
-    const { plural, group } = resource;
+  constructor(resource: AnyResource, asked: InformerSelection, options: ResourceCacheOptions) {
     this.#options = options;
-    this.#describe = group === '' ? plural : `${plural}.${group}`;
+    this.asked = asked;
+    this.#describe = options.factory.nameOf(resource as Resource<never, never>, asked);
   }
 
   /** The indexer where nothing has to be waited for to read an object, not even what was written; else undefined. */
@@ -81,13 +83,13 @@ export class ResourceCache {
     signal: AbortSignal | undefined,
   ): Promise<Indexer<T, string>> {
     const { factory, clock, syncTimeout, failOnMissingInformer } = this.#options;
-    if (failOnMissingInformer && !factory.has(resource)) {
+    if (failOnMissingInformer && !factory.has(resource, this.asked)) {
       throw new CapstanError(
         'NOT_CACHED',
         `there is no informer for ${this.#describe}, and readerFailOnMissingInformer is set: ask the factory for one, or read live`,
       );
     }
-    const informer = factory.informerFor(resource);
+    const informer = factory.informerFor(resource, this.asked);
     this.#use(informer as unknown as AnyInformer);
     // By itself, as others of the factory may not be meant to start yet. Who shuts the factory down ends it too.
     if (!informer.hasStarted()) informer.run().catch((error) => handleError(error, `informer of ${this.#describe}`));

@@ -3,6 +3,7 @@
  * `createController` makes.
  */
 import type { KubeObject } from '../cache/keys.ts';
+import type { Namespaces } from '../cache/namespaces.ts';
 import type { Resource } from '../cache/resource.ts';
 import { invalid, requireFunction, requireObject } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -24,7 +25,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   readonly #sources: Source[] = [];
   readonly #reconcileAllOn: Source[] = [];
   readonly #eventFilters: Predicate<KubeObject>[] = [];
-  #options: ControllerSettings & { readonly namespace?: string } = {};
+  #options: ControllerSettings & Namespaces = {};
   #name: string | undefined;
   #logs: Pick<ControllerSettings, 'logger' | 'logConstructor'> = {};
 
@@ -87,7 +88,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /** How the controller works; those of an earlier call are replaced. What `named` and `withLogger` say wins. */
-  withOptions(options: ControllerSettings & { readonly namespace?: string }): this {
+  withOptions(options: ControllerSettings & Namespaces): this {
     requireObject('options', options);
     if ('reconcile' in options) throw problem('the reconciler is given to "complete" or "build", not in the options');
     this.#options = options;
@@ -124,7 +125,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
       throw invalid('reconciler', 'a reconcile function, or an object with one', reconciler);
     if (this.#forTwice)
       throw problem('"for" is to be called once: a controller reconciles the objects of one resource');
-    const { namespace, ...options } = this.#options;
+    const { namespace, namespaces, ...options } = this.#options;
     const plan: WatchPlan<T> = {
       for: this.#for,
       owns: this.#owns,
@@ -132,7 +133,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
       sources: this.#sources,
       reconcileAllOn: this.#reconcileAllOn,
       eventFilters: this.#eventFilters,
-      namespace,
+      namespaces: { namespace, namespaces },
     };
     const named = this.#name === undefined ? {} : { name: this.#name };
     return buildController(plan, { ...options, ...this.#logs, ...named }, reconciler, this.#manager);

@@ -44,8 +44,10 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
   reconcileAllOn?: readonly Source[];
   /** Predicates for the events of all resources, asked before those of each. controller-runtime: `WithEventFilter`. */
   eventFilters?: readonly Predicate<KubeObject>[];
-  /** One namespace; by default all. */
+  /** One namespace. By default those of the manager's cache, and where it has none of its own, all. */
   namespace?: string;
+  /** Several namespaces, each watched by itself; in place of `namespace`. */
+  namespaces?: readonly string[];
   reconcile: Reconcile<NoInfer<T>>;
 }
 
@@ -131,7 +133,7 @@ export function createController<T extends object>(options: ControllerOptions<T>
     sources: list('sources', 'sources', options.sources),
     reconcileAllOn: list('reconcileAllOn', 'sources', options.reconcileAllOn),
     eventFilters: list('eventFilters', 'predicates', options.eventFilters),
-    namespace: options.namespace,
+    namespaces: { namespace: options.namespace, namespaces: options.namespaces },
   };
   return buildController(plan, options, options.reconcile, manager ?? (transport as Transport));
 }

@@ -4,6 +4,7 @@
  */
 import type { InformerSelection, SharedInformerFactory } from '../cache/factory.ts';
 import type { KubeObject } from '../cache/keys.ts';
+import { type Namespaces, requireNamespaces } from '../cache/namespaces.ts';
 import type { Resource } from '../cache/resource.ts';
 import type { Indexer } from '../cache/store.ts';
 import type { Clock } from '../clock.ts';
@@ -78,12 +79,55 @@ export interface WatchPlan<T extends object> {
   readonly reconcileAllOn: readonly Source[];
   /** For all resources, but not for `sources`. */
   readonly eventFilters: readonly Predicate<KubeObject>[];
-  readonly namespace: string | undefined;
+  readonly namespaces: Namespaces;
 }
 
-interface Seen {
-  readonly selection: InformerSelection;
-  indexer: Indexer<never, string> | undefined;
+/** The caches of a resource that is watched: one, or one for each of several namespaces. */
+class Seen {
+  readonly selections: readonly InformerSelection[];
+  readonly #cache: SharedInformerFactory;
+  readonly #resource: Resource<never, string>;
+  /** By namespace; under "" where there is one for all. */
+  readonly #indexers = new Map<string, Indexer<never, string>>();
+  /** Where there is only one. */
+  #only: Indexer<never, string> | undefined;
+
+  constructor(
+    cache: SharedInformerFactory,
+    resource: Resource<never, string>,
+    selections: readonly InformerSelection[],
+  ) {
+    this.#cache = cache;
+    this.#resource = resource;
+    this.selections = selections;
+  }
+
+  /** The cache that has the objects of a namespace, if one has. */
+  of(namespace: string): Indexer<never, string> | undefined {
+    if (this.#only !== undefined) return this.#only;
+    const [first = {}, ...more] = this.selections;
+    if (more.length === 0) {
+      this.#only = this.#indexer(first);
+      return this.#only;
+    }
+    const selection = this.selections.find((each) => each.namespace === namespace);
+    return selection && this.#indexer(selection);
+  }
+
+  all(): Indexer<never, string>[] {
+    return this.selections.map((selection) => this.#indexer(selection));
+  }
+
+  /** Asked for when something is read, as a cache that nobody has asked for before would be filled from then on. */
+  #indexer(selection: InformerSelection): Indexer<never, string> {
+    const { namespace = '' } = selection;
+    let indexer = this.#indexers.get(namespace);
+    if (indexer === undefined) {
+      indexer = this.#cache.informerFor(this.#resource, selection).getIndexer();
+      this.#indexers.set(namespace, indexer);
+    }
+    return indexer;
+  }
 }
 
 /** The sources of a plan over the caches of a factory, and the reader of those caches. */
@@ -95,31 +139,30 @@ export class Watches<T extends object> {
   readonly #clock: Clock;
   /** By the definition of the resource: whole objects where some are watched whole and some by their metadata. */
   readonly #seen = new Map<Resource<never, string>, Seen>();
-  /** Of the resource that is reconciled, once it has been read. */
-  #main: Indexer<never, string> | undefined;
 
   constructor(controller: string, cache: SharedInformerFactory, plan: WatchPlan<T>, clock: Clock) {
     this.#cache = cache;
     this.#plan = plan;
     this.#clock = clock;
     this.sources = [...this.#kinds(), ...this.#raw()];
+    const main = plan.for && this.#seen.get(plan.for.resource);
     this.get = (request: Request, resource?: Resource<never, string>): never => {
-      const indexer = resource === undefined ? this.#mainIndexer() : this.#indexerOf(resource);
-      if (indexer === undefined) throw invalid('resource', `a resource that "${controller}" watches`, resource);
-      return indexer.getByName(request) as never;
+      const seen = resource === undefined ? main : this.#seen.get(resource);
+      if (seen === undefined) throw invalid('resource', `a resource that "${controller}" watches`, resource);
+      return seen.of(request.namespace)?.getByName(request) as never;
     };
   }
 
   #kinds(): PlannedSource[] {
     const { for: main, owns, watches } = this.#plan;
     const sources: PlannedSource[] = [];
-    if (main !== undefined) sources.push(this.#kind('for', main, enqueueRequestForObject()));
+    if (main !== undefined) sources.push(...this.#kind('for', main, enqueueRequestForObject()));
     for (const owned of owns) {
       const owner = main?.resource as Resource<T, string>; // requirePlan: there is one
       const handler = enqueueRequestForOwner(owner, { onlyController: owned.matchEveryOwner !== true });
-      sources.push(this.#kind('owns', owned, handler));
+      sources.push(...this.#kind('owns', owned, handler));
     }
-    for (const watched of watches) sources.push(this.#kind('watches', watched, watched.handler));
+    for (const watched of watches) sources.push(...this.#kind('watches', watched, watched.handler));
     return sources;
   }
 
@@ -127,33 +170,40 @@ export class Watches<T extends object> {
     how: string,
     { resource, predicates = [], metadataOnly = false }: WatchesOptions<O> & { resource: Resource<O, string> },
     handler: EventHandler<O>,
-  ): PlannedSource {
-    const { namespace, eventFilters } = this.#plan;
-    const selection: InformerSelection = {
-      ...(resource.namespaced && namespace !== undefined ? { namespace } : {}),
-      ...(metadataOnly ? { metadataOnly } : {}),
-    };
+  ): PlannedSource[] {
+    const { eventFilters } = this.#plan;
+    const selections = this.#selections(resource, metadataOnly ? { metadataOnly } : {});
     const seen = this.#seen.get(resource);
-    if (seen === undefined || (seen.selection.metadataOnly && !metadataOnly))
-      this.#seen.set(resource, { selection, indexer: undefined });
-    return {
+    if (seen === undefined || (seen.selections[0]?.metadataOnly && !metadataOnly))
+      this.#seen.set(resource, new Seen(this.#cache, resource, selections));
+    return selections.map((selection, _, { length }) => ({
       resource: resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`,
       source: kindSource<O>({
         cache: this.#cache,
         resource,
         handler,
         predicates: [...(eventFilters as readonly Predicate<O>[]), ...predicates],
-        name: `${how} ${resource.kind}`,
+        name: `${how} ${resource.kind}${length === 1 ? '' : ` in ${selection.namespace}`}`,
         selection,
         clock: this.#clock,
       }),
-    };
+    }));
+  }
+
+  /** One for each namespace, where the controller or the cache has several. */
+  #selections(resource: Resource<never, string>, selection: InformerSelection): InformerSelection[] {
+    const { namespace, namespaces } = this.#plan.namespaces;
+    if (resource.namespaced && namespace !== undefined) return [{ ...selection, namespace }];
+    const own = resource.namespaced ? namespaces : undefined;
+    const several = own ?? this.#cache.namespacesOf(resource as Resource<never, never>);
+    if (own === undefined && several.length === 1) return [selection];
+    return several.map((each) => ({ ...selection, namespace: each }));
   }
 
   #raw(): PlannedSource[] {
     const { sources, reconcileAllOn, for: main } = this.#plan;
-    const keys = (): readonly string[] =>
-      main === undefined ? [] : (this.#indexerOf(main.resource)?.listKeys() ?? []);
+    const seen = main && this.#seen.get(main.resource);
+    const keys = (): readonly string[] => seen?.all().flatMap((indexer) => indexer.listKeys()) ?? [];
     return [
       ...sources.map((source) => ({ source })),
       ...reconcileAllOn.map(
@@ -164,24 +214,11 @@ export class Watches<T extends object> {
       ),
     ];
   }
-
-  #mainIndexer(): Indexer<never, string> | undefined {
-    this.#main ??= this.#plan.for && this.#indexerOf(this.#plan.for.resource);
-    return this.#main;
-  }
-
-  /** Asked for when something is read, as a cache that nobody has asked for before would be filled from then on. */
-  #indexerOf(resource: Resource<never, string>): Indexer<never, string> | undefined {
-    const seen = this.#seen.get(resource);
-    if (seen === undefined) return undefined;
-    seen.indexer ??= this.#cache.informerFor(resource, seen.selection).getIndexer();
-    return seen.indexer;
-  }
 }
 
 /** Throws CapstanError INVALID_ARGUMENT: controller-runtime's rules for what is to be watched. */
 export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
-  const { for: main, owns, watches, sources, reconcileAllOn, eventFilters, namespace } = plan;
+  const { for: main, owns, watches, sources, reconcileAllOn, eventFilters, namespaces } = plan;
   if (main !== undefined) requireWatched('for', main);
   for (const [i, owned] of owns.entries()) requireWatched(`owns[${i}]`, owned);
   for (const [i, watched] of watches.entries()) {
@@ -191,11 +228,10 @@ export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
   for (const [i, source] of sources.entries()) requireSource(`options.sources[${i}]`, source);
   for (const [i, source] of reconcileAllOn.entries()) requireSource(`options.reconcileAllOn[${i}]`, source);
   requirePredicates('options.eventFilters', eventFilters);
-  if (namespace !== undefined && typeof namespace !== 'string')
-    throw invalid('options.namespace', 'a string', namespace);
-  if (namespace !== undefined && namespace !== '' && main?.resource.namespaced === false) {
+  requireNamespaces('options', namespaces);
+  const { namespace = namespaces.namespaces?.[0] } = namespaces;
+  if (namespace !== undefined && namespace !== '' && main?.resource.namespaced === false)
     throw invalid('options.namespace', `nothing, as ${main.resource.kind} has no namespaces`, namespace);
-  }
   if (main === undefined && (owns.length > 0 || reconcileAllOn.length > 0)) {
     throw problem('"owns" and "reconcileAllOn" need "for", the resource whose objects are to be reconciled');
   }

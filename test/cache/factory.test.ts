@@ -81,6 +81,50 @@ describe('a factory', () => {
     expect(factory.informerFor(ConfigMaps, { namespace: 'a' })).toBe(informers[0]);
   });
 
+  test('has one for each of several namespaces, asked for by name, and one for all of what has no namespace', async () => {
+    const { clock, server, factory } = setUp({
+      namespaces: ['a', 'b'],
+      selections: new Map([[Secrets, { namespaces: ['c', 'd'], labelSelector: 'x' }]]),
+    });
+    expect(factory.namespacesOf(ConfigMaps)).toEqual(['a', 'b']);
+    expect(factory.namespacesOf(ConfigMaps, { namespace: 'e' })).toEqual(['e']);
+    expect(factory.namespacesOf(Secrets)).toEqual(['c', 'd']);
+    expect(factory.namespacesOf(Nodes)).toEqual(['']);
+    const ask = () => factory.informerFor(ConfigMaps);
+    expect(ask).toThrow(invalid);
+    expect(ask).toThrow('a namespace, as there is an informer of configmaps for each of a, b');
+    expect(() => factory.lister(Secrets)).toThrow('for each of c, d');
+    factory.informerFor(ConfigMaps, { namespace: 'b' });
+    factory.informerFor(Secrets, { namespace: 'd' });
+    factory.informerFor(Nodes);
+    expect([...factory.informers().keys()]).toEqual([
+      'configmaps/v1 in b',
+      'secrets/v1 in d with labels x',
+      'nodes/v1',
+    ]);
+    factory.start();
+    await clock.settle();
+    const lists = server.requests.map(pathOf).filter((line) => line.startsWith('list'));
+    expect(lists).toEqual([
+      'list /api/v1/namespaces/b/configmaps',
+      'list /api/v1/namespaces/d/secrets',
+      'list /api/v1/nodes',
+    ]);
+  });
+
+  test.each([
+    [{ namespaces: [] }],
+    [{ namespaces: ['a', 'a'] }],
+    [{ namespaces: ['a', ''] }],
+    [{ namespaces: 'ab' as unknown as string[] }],
+    [{ namespaces: ['a'], namespace: 'a' }],
+    [{ selections: new Map([[ConfigMaps, { namespaces: [''] }]]) }],
+    [{ selections: new Map([[ConfigMaps, { namespaces: ['a'], namespace: 'b' }]]) }],
+    [{ selections: new Map([[Nodes, { namespaces: ['a'] }]]) }],
+  ])('refuses namespaces that say nothing, or two things: %o', (options) => {
+    expect(() => setUp(options as Parameters<typeof setUp>[0])).toThrow(invalid);
+  });
+
   test('adds the indices of a second definition to the informer of the first, also while it runs', async () => {
     const { clock, server, factory } = setUp();
     server.put('a', { data: { v: 'x' } });

@@ -321,6 +321,24 @@ describe('what the builder refuses, adding nothing', () => {
       /maxConcurrentReconciles/,
     ],
     [
+      'namespaces for what has none',
+      (m) =>
+        newControllerManagedBy(m)
+          .for(Disc)
+          .withOptions({ namespaces: ['n', 'o'] })
+          .build(ignore),
+      /namespace/,
+    ],
+    [
+      'a namespace beside several',
+      (m) =>
+        newControllerManagedBy(m)
+          .for(Widget)
+          .withOptions({ namespace: 'n', namespaces: ['o'] })
+          .build(ignore),
+      /"options\.namespace" expected nothing beside options\.namespaces/,
+    ],
+    [
       'a namespace for what has none',
       (m) => newControllerManagedBy(m).for(Disc).withOptions({ namespace: 'n' }).build(ignore),
       /namespace/,
