@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { KubeConfig, loadYaml } from '@kubernetes/client-node';
+import { loadYaml } from '@kubernetes/client-node';
 import { defineResource, type Transport } from 'capstan/cache';
 import { type Client, Discovery, isForbidden, isInvalid, newClient, type ObjectMeta } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
@@ -14,14 +14,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { initProject } from '../../bin/init.ts';
 import type { PackageFacts } from '../../bin/project-manifest.ts';
 import { linkPackages } from '../bin/project.ts';
+import { kubeconfigWith, tokenOf, transportWith } from './accounts.ts';
 import { eventually } from './conditions.ts';
 import { ControlPlane } from './control-plane.ts';
 import type { Program } from './program.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
-
-interface TokenRequest {
-  status: { token: string };
-}
 
 interface Anything {
   apiVersion: string;
@@ -40,7 +37,6 @@ const ConfigMap = defineResource<Anything & { data?: Record<string, string> }>()
   plural: 'configmaps',
 });
 const Secret = defineResource<Anything>()({ ...named, kind: 'Secret', plural: 'secrets' });
-const ServiceAccount = defineResource<Anything>()({ ...named, kind: 'ServiceAccount', plural: 'serviceaccounts' });
 const Foxes = defineResource<Fox>()({
   group: 'den.acme.io',
   version: 'v1alpha1',
@@ -111,13 +107,14 @@ test('the manifests are accepted, without a field that the server does not know'
 });
 
 test('the program converges with the permissions of its own account', async () => {
-  const token = await tokenOf('fox-den');
-  account = accountWith(token);
+  const token = await tokenOf(admin, { namespace: 'fox-den', name: 'fox-den' });
+  const own = transportWith(plane, token);
+  account = { transport: own, client: newClient({ transport: own, fieldOwner: 'fox-den' }) };
   await expect(account.client.list(Secret)).rejects.toSatisfy(isForbidden);
   await expect(account.client.delete(ConfigMap, hello)).rejects.toSatisfy(isForbidden);
 
   const kubeconfig = join(plane.folder, 'fox-den.kubeconfig');
-  writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(token)), { mode: 0o600 });
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(plane, token)), { mode: 0o600 });
   const environment = join(plane.folder, 'fox-den.env');
   const settings = { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'fox-den' };
   const anyPort = ['HEALTH_ADDRESS', 'METRICS_ADDRESS', 'DEBUG_ADDRESS'].map((name) => `${name}=127.0.0.1:0`);
@@ -154,29 +151,4 @@ function says(message: string): Promise<void> {
     );
     return data?.message === message || `it says ${data?.message}; ${program.tail(20)}`;
   });
-}
-
-async function tokenOf(name: string): Promise<string> {
-  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
-  const key = { namespace: name, name };
-  const answer = await admin.subResource('token').create<Anything, object>(ServiceAccount, key, request);
-  return (answer as TokenRequest).status.token;
-}
-
-function kubeconfigWith(token: string): object {
-  const admins = loadYaml<{ clusters: { name: string }[] }>(readFileSync(plane.kubeconfig, 'utf8'));
-  const [cluster] = admins.clusters;
-  return {
-    clusters: [cluster],
-    users: [{ name: 'account', user: { token } }],
-    contexts: [{ name: 'account', context: { cluster: cluster?.name, user: 'account' } }],
-    'current-context': 'account',
-  };
-}
-
-function accountWith(token: string): typeof account {
-  const config = new KubeConfig();
-  config.loadFromString(JSON.stringify(kubeconfigWith(token)));
-  const own = kubeConfigTransport(config);
-  return { transport: own, client: newClient({ transport: own, fieldOwner: 'fox-den' }) };
 }

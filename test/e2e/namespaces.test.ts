@@ -1,0 +1,134 @@
+/**
+ * A manager whose account has Roles in two namespaces of a real API server with RBAC, and no rights beyond them: it converges there, over a
+ * crash of the server, is never refused, and leaves the third namespace alone.
+ */
+import { defineResource, type KubeObject, type Transport, type TransportRequest } from 'capstan/cache';
+import { type Client, ignoreNotFound, newClient, type ObjectMeta, setControllerReference } from 'capstan/client';
+import { kubeConfigTransport } from 'capstan/client-node';
+import { newControllerManagedBy } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { setErrorHandler } from 'capstan/workqueue';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { ServiceAccount, tokenOf, transportWith } from './accounts.ts';
+import { eventually } from './conditions.ts';
+import { ControlPlane } from './control-plane.ts';
+import { readKubeConfig } from './same-answers/servers.ts';
+
+interface Thing extends KubeObject {
+  metadata: ObjectMeta & { name: string };
+  data?: Record<string, string>;
+}
+type Role = Thing & { rules: object[] };
+type Binding = Thing & { roleRef: object; subjects: object[] };
+
+const core = { group: '', version: 'v1' };
+const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: true };
+const Namespace = defineResource<Thing>()({ ...core, kind: 'Namespace', plural: 'namespaces', namespaced: false });
+const ConfigMap = defineResource<Thing>()({ ...core, kind: 'ConfigMap', plural: 'configmaps', namespaced: true });
+const Secret = defineResource<Thing>()({ ...core, kind: 'Secret', plural: 'secrets', namespaced: true });
+const Roles = defineResource<Role>()({ ...rbac, kind: 'Role', plural: 'roles' });
+const RoleBindings = defineResource<Binding>()({ ...rbac, kind: 'RoleBinding', plural: 'rolebindings' });
+
+const NAMESPACES = ['team-a', 'team-b'];
+const account = { namespace: 'team-a', name: 'copies' };
+let plane: ControlPlane;
+let transport: Transport;
+let own: Transport;
+let admin: Client;
+const statuses: string[] = [];
+
+/** Writes down what was refused. */
+function watched(inner: Transport): Transport {
+  return {
+    async request(request: TransportRequest) {
+      const response = await inner.request(request);
+      if (response.status === 401 || response.status === 403)
+        statuses.push(`${response.status} ${request.method} ${request.path}`);
+      return response;
+    },
+    close: async () => inner.close?.(),
+  };
+}
+
+beforeAll(async () => {
+  setErrorHandler(() => undefined); // of informers, while the server is away
+  plane = await ControlPlane.start({ rbac: true });
+  transport = kubeConfigTransport(await readKubeConfig(plane));
+  admin = newClient({ transport });
+  for (const name of [...NAMESPACES, 'team-c']) await admin.create(Namespace, { metadata: { name } });
+  await admin.create(ServiceAccount, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account });
+  const verbs = ['get', 'list', 'watch', 'create', 'update', 'delete'];
+  for (const namespace of NAMESPACES) {
+    const metadata = { namespace, name: 'copies' };
+    await admin.create(Roles, {
+      metadata,
+      rules: [{ apiGroups: [''], resources: ['configmaps', 'configmaps/finalizers', 'secrets'], verbs }],
+    });
+    await admin.create(RoleBindings, {
+      metadata,
+      roleRef: { apiGroup: rbac.group, kind: 'Role', name: 'copies' },
+      subjects: [{ kind: 'ServiceAccount', ...account }],
+    });
+  }
+  own = watched(transportWith(plane, await tokenOf(admin, account)));
+});
+
+afterAll(async () => {
+  await own?.close?.();
+  await transport?.close?.();
+  await plane?.stop();
+  setErrorHandler(undefined);
+});
+
+afterEach(({ task }) => {
+  if (task.result?.state === 'fail') plane?.keepLogs();
+});
+
+test('converges in its namespaces with Roles alone, over a crash of the server', async () => {
+  const manager = newManager({ transport: own, cache: { namespaces: NAMESPACES } });
+  const { client } = manager;
+  newControllerManagedBy(manager)
+    .for(ConfigMap)
+    .owns(Secret)
+    .named('copies')
+    .complete(async (request, { get, signal }) => {
+      const original = get(request);
+      if (original?.data?.copy === undefined) return; // the cluster's own have none
+      const { namespace, name } = request;
+      const copy = await client.get(Secret, request, { signal }).catch(ignoreNotFound);
+      if (copy !== undefined) return;
+      const secret = { metadata: { namespace, name }, stringData: original.data };
+      await client.create(Secret, setControllerReference(original, secret, ConfigMap), { signal });
+    });
+  const stopper = new AbortController();
+  const done = manager.start({ signal: stopper.signal });
+  done.catch(() => undefined);
+  const namesIn = async (namespace: string) => {
+    const { items } = await admin.list(Secret, { namespace });
+    return items.map(({ metadata }) => metadata.name).sort();
+  };
+  const create = (namespace: string, name: string) =>
+    admin.create(ConfigMap, { metadata: { namespace, name }, data: { copy: name } });
+  const copied = (namespace: string, names: string[]) =>
+    eventually(`copies in ${namespace}`, async () => {
+      const found = await namesIn(namespace);
+      return found.join() === names.join() || found.join();
+    });
+
+  for (const namespace of [...NAMESPACES, 'team-c']) await create(namespace, 'before');
+  for (const namespace of NAMESPACES) await copied(namespace, ['before']);
+  await admin.delete(Secret, { namespace: 'team-b', name: 'before' });
+  await copied('team-b', ['before']); // made again, as its owner is in the same namespace
+  await plane.restart('SIGKILL');
+  for (const namespace of NAMESPACES) await create(namespace, 'after');
+  for (const namespace of NAMESPACES) await copied(namespace, ['after', 'before']);
+
+  expect(
+    (await client.list(Secret)).items.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`).sort(),
+  ).toEqual(NAMESPACES.flatMap((namespace) => [`${namespace}/after`, `${namespace}/before`]));
+  expect(statuses, 'refused').toEqual([]);
+  await expect(client.list(Secret, { namespace: 'team-c' })).rejects.toMatchObject({ status: 403 });
+  expect(await namesIn('team-c')).toEqual([]);
+  stopper.abort();
+  await done;
+});
