@@ -21,7 +21,7 @@ import { StatusError } from './status-error.ts';
 import type { Transport } from './transport.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
-/** What an informer is restricted to. Where `namespace` is left out, the factory's counts. */
+/** What an informer is restricted to. Where `namespace` is left out, the factory's counts, which then may not be several. */
 export type InformerSelection = Pick<
   ListWatchOptions,
   'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
@@ -128,10 +128,11 @@ export class SharedInformerFactory {
     if (selections !== undefined && !(selections instanceof Map))
       throw invalid('options.selections', 'a Map of resources and what they are restricted to', selections);
     requireNamespaces('options', options);
-    for (const [{ kind, namespaced }, selection] of selections ?? []) {
+    for (const [resource, selection] of selections ?? []) {
+      requireObject('options.selections', selection);
       requireNamespaces('options.selections', selection);
-      if (selection.namespaces !== undefined && !namespaced)
-        throw invalid('options.selections', `no namespaces for ${kind}, which has none`, selection);
+      if (selection.namespaces !== undefined && !resource?.namespaced)
+        throw invalid('options.selections', 'namespaces only for resources that have any', selection);
     }
     if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
     requireLimits(options);
@@ -209,7 +210,11 @@ export class SharedInformerFactory {
     }
   }
 
-  /** Whether there is an informer of the resource already. */
+  /**
+   * Whether there is an informer of the resource already.
+   *
+   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces and none is named
+   */
   has(resource: Resource<never, string>, selection: InformerSelection = {}): boolean {
     return this.#entries.has(this.#describe(resource, selection).key);
   }
@@ -280,7 +285,7 @@ export class SharedInformerFactory {
 
   /**
    * Stops the informer of a resource and forgets it: a later call of `informerFor` makes a new one. Resolves when it has ended;
-   * with false where there is none.
+   * with false where there is none. Rejects with INVALID_ARGUMENT where there is one for each of several namespaces and none is named.
    */
   async remove<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): Promise<boolean> {
     const { key } = this.#describe(resource, selection);

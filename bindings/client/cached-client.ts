@@ -223,6 +223,14 @@ export class CachedClient implements Client {
     return wanted.map((each) => this.#cacheNamed(`${id} in ${each}`, resource, { namespace: each }));
   }
 
+  /** The caches that may have an object that was written, whichever definition of its resource they were made for. */
+  #written(resource: AnyResource, namespace = ''): ResourceCache[] {
+    const id = resourceId(resource);
+    this.#cacheOf(resource, namespace); // which makes its own
+    const names = namespace === '' ? [id] : [id, `${id} in ${namespace}`];
+    return names.flatMap((name) => this.#caches.get(name) ?? []);
+  }
+
   #cacheNamed(name: string, resource: AnyResource, selection: InformerSelection): ResourceCache {
     let cache = this.#caches.get(name);
     if (cache === undefined) {
@@ -257,24 +265,26 @@ export class CachedClient implements Client {
       wrote: (resource, answer) => {
         // A Scale has the version of the object that was scaled; what else a subresource answers says nothing of the object.
         const { kind, metadata } = answer as KubeObject;
-        const cache = this.#cacheOf(resource, metadata?.namespace);
-        if (kind === resource.kind || kind === 'Scale') cache?.wrote(answer, kind === resource.kind);
+        if (kind === resource.kind || kind === 'Scale')
+          for (const cache of this.#written(resource, metadata?.namespace)) cache.wrote(answer, kind === resource.kind);
         if (kind !== resource.kind || typeof metadata?.name !== 'string') return;
         this.#options.factory.wrote(resource as Resource<object, never>, answer);
       },
       deleted: (resource, key, answer) => {
         const { kind, details } = answer as { kind?: string; details?: { uid?: string } };
         const namespace = resource.namespaced ? key.namespace : '';
-        const cache = this.#cacheOf(resource, namespace);
-        if (kind === 'Status') cache?.deleted({ namespace, name: key.name }, 'gone', details?.uid);
-        else cache?.wroteDeletion(answer);
+        for (const cache of this.#written(resource, namespace)) {
+          if (kind === 'Status') cache.deleted({ namespace, name: key.name }, 'gone', details?.uid);
+          else cache.wroteDeletion(answer);
+        }
       },
       deletedAll: (resource, answer) => {
         const { items } = answer as { items?: readonly WrittenObject[] };
         for (const { metadata } of items ?? []) {
           const { name, namespace, uid, resourceVersion } = metadata ?? {};
-          if (name !== undefined)
-            this.#cacheOf(resource, namespace)?.deleted({ namespace, name }, 'deleting', uid, resourceVersion);
+          if (name === undefined) continue;
+          for (const cache of this.#written(resource, namespace))
+            cache.deleted({ namespace, name }, 'deleting', uid, resourceVersion);
         }
       },
     };

@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly transport: Transport;
   /**
    * Where `get` and `list` read. The first read of a resource asks it for an informer, starts that and waits until it has synced; the
-   * factory's `shutdown` ends it. Without a cache every read asks the server.
+   * factory's `shutdown` ends it. Without a cache every read asks the server, and so does one of a namespace that is not among those of the cache.
    */
   readonly cache?: SharedInformerFactory;
   /** Resources that are never read from the cache, such as Secrets of which there are many. */

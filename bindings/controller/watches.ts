@@ -229,9 +229,10 @@ export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
   for (const [i, source] of reconcileAllOn.entries()) requireSource(`options.reconcileAllOn[${i}]`, source);
   requirePredicates('options.eventFilters', eventFilters);
   requireNamespaces('options', namespaces);
-  const { namespace = namespaces.namespaces?.[0] } = namespaces;
-  if (namespace !== undefined && namespace !== '' && main?.resource.namespaced === false)
-    throw invalid('options.namespace', `nothing, as ${main.resource.kind} has no namespaces`, namespace);
+  for (const [option, value] of Object.entries(namespaces)) {
+    if (value === undefined || value === '' || main?.resource.namespaced !== false) continue;
+    throw invalid(`options.${option}`, `nothing, as ${main.resource.kind} has no namespaces`, value);
+  }
   if (main === undefined && (owns.length > 0 || reconcileAllOn.length > 0)) {
     throw problem('"owns" and "reconcileAllOn" need "for", the resource whose objects are to be reconciled');
   }

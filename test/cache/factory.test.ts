@@ -121,6 +121,8 @@ describe('a factory', () => {
     [{ selections: new Map([[ConfigMaps, { namespaces: [''] }]]) }],
     [{ selections: new Map([[ConfigMaps, { namespaces: ['a'], namespace: 'b' }]]) }],
     [{ selections: new Map([[Nodes, { namespaces: ['a'] }]]) }],
+    [{ selections: new Map([[ConfigMaps, undefined]]) as never }],
+    [{ selections: new Map([[undefined, { namespaces: ['a'] }]]) as never }],
   ])('refuses namespaces that say nothing, or two things: %o', (options) => {
     expect(() => setUp(options as Parameters<typeof setUp>[0])).toThrow(invalid);
   });

@@ -327,7 +327,7 @@ describe('what the builder refuses, adding nothing', () => {
           .for(Disc)
           .withOptions({ namespaces: ['n', 'o'] })
           .build(ignore),
-      /namespace/,
+      /"options\.namespaces" expected nothing, as Disc has no namespaces/,
     ],
     [
       'a namespace beside several',

@@ -2,14 +2,22 @@
  * A manager with rights in some namespaces only: the server refuses each list and watch beyond them, as it refuses those of an account with
  * Roles and no ClusterRole. controller-runtime: pkg/cache/multi_namespace_cache.go.
  */
-import { DeletedFinalStateUnknown, defineResource, type KubeObject } from 'capstan/cache';
+import { DeletedFinalStateUnknown, defineResource, type KubeObject, newSharedInformerFactory } from 'capstan/cache';
 import { newClient, setControllerReference } from 'capstan/client';
-import { createController, enqueueRequestsFromMapFunc, newControllerManagedBy, timerSource } from 'capstan/controller';
+import {
+  createController,
+  enqueueRequestsFromMapFunc,
+  newControllerManagedBy,
+  newPredicateFuncs,
+  timerSource,
+} from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { type Request, setErrorHandler } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { at, ConfigMaps, configMap, type Metadata, Widgets, widget } from '../client/fixtures.ts';
+import { stateOf } from '../../bindings/manager/page/state.ts';
+import { findObjects } from '../../bindings/manager/report.ts';
+import { at, type ConfigMap, ConfigMaps, configMap, type Metadata, Widgets, widget } from '../client/fixtures.ts';
 
 const Nodes = defineResource<KubeObject & { metadata: Metadata }>()({
   group: '',
@@ -129,6 +137,26 @@ describe('a controller over several namespaces', () => {
   });
 });
 
+test('the live page knows the cache of each namespace', async () => {
+  const { others, manager, start } = await started();
+  newControllerManagedBy(manager)
+    .for(Widgets, { predicates: [newPredicateFuncs(({ metadata }) => metadata.name !== 'no')] })
+    .named('page')
+    .withOptions({ skipNameValidation: true })
+    .complete(() => undefined);
+  for (const namespace of ['a', 'b']) await others.create(Widgets, widget('no', {}, inNamespace(namespace)));
+  await start();
+  const verdictOf = (filter: string) => {
+    const found = findObjects(manager.cache.informers(), filter, 10);
+    return stateOf(manager.report(), { filter, limit: 10 }, found).verdicts[0]?.text;
+  };
+  for (const namespace of ['a', 'b'])
+    expect(verdictOf(`${namespace}/no`)).toContain(
+      `It is in the cache of “for Widget in ${namespace}”, but no event has asked for it. Predicates have filtered 1 event`,
+    );
+  expect(verdictOf('a/never')).toContain('It is not in the cache of “for Widget in a” or “for Widget in b”');
+});
+
 describe('a client over the caches of several namespaces', () => {
   async function filled() {
     const setup = await started();
@@ -224,6 +252,28 @@ describe('a client over the caches of several namespaces', () => {
     const left = manager.client.list(ConfigMaps);
     await clock.run(60_000);
     expect((await left).items.map(nameOf).sort()).toEqual(['a/x', 'a/y']);
+    takeBack();
+  });
+
+  test('reads what it wrote through another definition of the resource, which the cache has no namespaces for', async () => {
+    const { indexers: _, ...plain } = ConfigMaps;
+    const Other = defineResource<ConfigMap>()(plain);
+    const { clock, transport, others } = cluster();
+    const selections = new Map([[ConfigMaps, { namespaces: ['a', 'b'] }]]);
+    const cache = newSharedInformerFactory(transport, { clock, namespace: 'a', selections });
+    onTestFinished(() => cache.shutdown());
+    const client = newClient({ transport, clock, cache });
+    await others.create(ConfigMaps, configMap('x', { page: '1' }, inNamespace('a')));
+    const before = client.get(ConfigMaps, at('x', 'a'));
+    await clock.settle();
+    await before;
+    const takeBack = transport.inject({ do: 'stall', verb: 'watch', path: '/configmaps' });
+    transport.dropConnections();
+    await clock.run(2000);
+    await client.update(Other, configMap('x', { page: '2' }, inNamespace('a')));
+    const reading = client.get(ConfigMaps, at('x', 'a'));
+    await clock.run(60_000);
+    expect((await reading).data).toEqual({ page: '2' });
     takeBack();
   });
 

@@ -18,7 +18,10 @@ export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer
   /** Has the informer, or makes and starts it. */
   cache: SharedInformerFactory;
   resource: Resource<T, string>;
-  /** A part of the objects, or their metadata alone. Default: all that the cache is restricted to. */
+  /**
+   * A part of the objects, or their metadata alone. Default: all that the cache is restricted to. Where that is several namespaces, one has to be named: each of
+   * `cache.namespacesOf(resource)` is a source of its own. The watches of a controller are made so.
+   */
   selection?: InformerSelection;
 }
 

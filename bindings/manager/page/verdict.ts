@@ -214,7 +214,7 @@ function freshnessNotes(name: string, status: InformerReport): string[] {
 
 /** The version that is cached is not the one that asked for the last run: what changed in between was not let through. */
 function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Found): string[] {
-  const own = ownSource(sources);
+  const own = ownSource(sources, found);
   const asked = run.causes.findLast(
     ({ source, object }) => source === own?.name && object !== undefined && isFor(run, object),
   );
@@ -225,14 +225,25 @@ function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Fou
   return [`It has changed since, from version ${version} to ${cached}: the predicates of “${own.name}” filtered that.`];
 }
 
-/** The one of the objects that the controller reconciles. */
-const ownSource = (sources: ControllerReport['sources']): ControllerReport['sources'][number] | undefined =>
-  sources.find((source) => source.name.startsWith('for ')) ?? sources[0];
+/** Those of the objects that the controller reconciles: one for each namespace, where there are several. */
+function ownSources(sources: ControllerReport['sources']): ControllerReport['sources'] {
+  const own = sources.filter((source) => source.name.startsWith('for '));
+  return own.length === 0 ? sources.slice(0, 1) : own;
+}
+
+/** Of several, the one whose cache has the object. */
+function ownSource(
+  sources: ControllerReport['sources'],
+  found: Found,
+): ControllerReport['sources'][number] | undefined {
+  const own = ownSources(sources);
+  return own.find(({ informer }) => found?.some((object) => object.informer === informer)) ?? own[0];
+}
 
 /** Neither in the queue nor among the recent runs. */
 function unasked(controller: ControllerReport, report: ManagerReport, found: Found): Said {
   const { sources, totals, recent } = controller;
-  const own = ownSource(sources);
+  const own = ownSource(sources, found);
   if (own === undefined) return { state: 'idle', text: 'No event has asked for it: this controller has no sources.' };
   const late = sources.find((source) => !source.synced);
   if (late !== undefined) {
@@ -260,6 +271,7 @@ function unasked(controller: ControllerReport, report: ManagerReport, found: Fou
   );
   const others =
     elsewhere.length === 0 ? '' : ` An object of this name is cached among ${[...new Set(elsewhere)].join(', ')}.`;
-  const text = `It is not in the cache of “${own.name}”: it does not exist, or is outside of what is watched.${others}`;
+  const names = ownSources(sources).map((source) => `“${source.name}”`);
+  const text = `It is not in the cache of ${names.join(' or ')}: it does not exist, or is outside of what is watched.${others}`;
   return { state: 'idle', text };
 }
