@@ -4,7 +4,13 @@
  */
 import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+import {
+  type ChunkIterator,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.ts';
 
 export interface ExchangeOptions {
   clock: Clock;
@@ -13,7 +19,7 @@ export interface ExchangeOptions {
   idleMs?: number;
   /** Longest duration in all, from the request to the end of the body. */
   totalMs?: number;
-  /** Told at each sign of life of the server, which is its answer's headers and every chunk after them: the clock's time. Must not throw. */
+  /** Told at each sign of life of the server, which is its answer's headers and the chunks after them: the clock's time. Must not throw. */
   onBytes?: (now: number) => void;
 }
 
@@ -24,7 +30,7 @@ export class Exchange {
   /** Ends the wait that is under way, of which there is one at a time. */
   #endWait = (): void => undefined;
   #response: TransportResponse | undefined;
-  #chunks: AsyncIterator<Uint8Array> | undefined;
+  #chunks: (Pick<ChunkIterator, 'take'> & AsyncIterator<Uint8Array>) | undefined;
   #idleMs: number;
   #idleTimer: unknown;
   /** Since when somebody has been waiting for the server; undefined while nobody is. */
@@ -55,8 +61,9 @@ export class Exchange {
       throw new CapstanError('ABORTED', 'the call was aborted', { cause: options.signal.reason });
     const exchange = new Exchange(options);
     try {
-      const sent = (async () => transport.request({ ...request, transient: true, signal: exchange.#abort.signal }))();
-      exchange.#response = await exchange.#within(sent);
+      exchange.#response = await exchange.#within(() =>
+        transport.request({ ...request, transient: true, signal: exchange.#abort.signal }),
+      );
       return exchange;
     } catch (error) {
       exchange.close();
@@ -78,7 +85,7 @@ export class Exchange {
     this.#chunks ??= this.#response.body[Symbol.asyncIterator]();
     const chunks = this.#chunks;
     try {
-      const { done, value } = await this.#within((async () => chunks.next())());
+      const { done, value } = await this.#within(() => chunks.next());
       if (!done) return value;
       this.#ended = true;
       return undefined;
@@ -86,6 +93,12 @@ export class Exchange {
       this.#ended = true;
       throw error;
     }
+  }
+
+  /** The next bytes if they are there already. What ends the body is told by `read`. */
+  take(): Uint8Array | undefined {
+    if (this.#ended || this.#closed || this.#chunks?.take === undefined) return undefined;
+    return this.#chunks.take();
   }
 
   /**
@@ -136,33 +149,39 @@ export class Exchange {
     (async () => chunks.return?.())().catch(() => undefined);
   }
 
-  /** The promise, bounded by the signal and by the deadlines. */
-  async #within<T>(promise: Promise<T>): Promise<T> {
+  /** What `start` promises, bounded by the signal and by the deadlines. */
+  #within<T>(start: () => Promise<T>): Promise<T> {
     const { clock, signal, onBytes } = this.#options;
     this.#waitingSince = clock.now();
     if (this.#idleTimer === undefined && this.#idleMs > 0) this.#watchSilence(this.#idleMs);
-    try {
-      const value = await this.#abortable(promise);
-      onBytes?.(clock.now());
-      return value;
-    } catch (error) {
-      if (this.#timedOut !== '' && !signal.aborted) {
-        throw new TransportError('reset', `the server was ${this.#timedOut}; the connection was given up`, {
-          cause: error,
-        });
-      }
-      throw error;
-    } finally {
-      this.#waitingSince = undefined;
-    }
-  }
-
-  #abortable<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const { signal } = this.#abort;
-      this.#endWait = () => reject(new CapstanError('ABORTED', 'the call was aborted', { cause: signal.reason }));
-      if (signal.aborted) this.#endWait();
-      promise.then(resolve, reject);
+      const fail = (cause: unknown): void => {
+        this.#waitingSince = undefined;
+        const how = this.#timedOut === '' || signal.aborted ? undefined : this.#timedOut;
+        reject(
+          how === undefined
+            ? cause
+            : new TransportError('reset', `the server was ${how}; the connection was given up`, { cause }),
+        );
+      };
+      const { signal: abort } = this.#abort;
+      this.#endWait = () => fail(new CapstanError('ABORTED', 'the call was aborted', { cause: abort.reason }));
+      if (abort.aborted) this.#endWait();
+      const succeed = (value: T): void => {
+        if (abort.aborted) return; // told already
+        this.#waitingSince = undefined;
+        try {
+          onBytes?.(clock.now());
+          resolve(value);
+        } catch (error) {
+          fail(error);
+        }
+      };
+      try {
+        Promise.resolve(start()).then(succeed, fail);
+      } catch (error) {
+        fail(error);
+      }
     });
   }
 

@@ -85,6 +85,7 @@ export { Indexer } from './store.ts';
 export { type Store, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
 export { type KeyedTransaction, ThreadSafeStore } from './thread-safe-store.ts';
 export {
+  type ChunkIterator,
   type FetchTransportOptions,
   fetchTransport,
   kindOfHostError,

@@ -121,7 +121,8 @@ export class ListWatch<T, I extends string = never> {
     try {
       const exchange = await this.#get(parameters, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS });
       try {
-        for (let chunk = await exchange.read(); chunk !== undefined; chunk = await exchange.read()) reader.push(chunk);
+        for (let chunk = await exchange.read(); chunk !== undefined; chunk = exchange.take() ?? (await exchange.read()))
+          reader.push(chunk);
         return reader.end();
       } finally {
         exchange.close();

@@ -21,7 +21,16 @@ export interface TransportRequest {
   transient?: boolean;
 }
 
-/** An answer whose status line has arrived. The body is read once; leaving the iteration early frees the connection. */
+/** The iterator of a body whose chunks can be had without waiting, which spares its reader a promise for each. */
+export interface ChunkIterator extends AsyncIterator<Uint8Array, undefined> {
+  /** What `next` would resolve with at once; `undefined` where that has to wait, and at the end. May throw what `next` would reject with. */
+  take?(): Uint8Array | undefined;
+}
+
+/**
+ * An answer whose status line has arrived. The body is read once; leaving the iteration early frees the connection. Its iterator may be a
+ * {@link ChunkIterator}.
+ */
 export interface TransportResponse {
   status: number;
   headers: { get(name: string): string | null };

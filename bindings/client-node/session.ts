@@ -88,10 +88,9 @@ export class Session {
     const stream = this.#session.request(headers, { endStream: body === undefined });
     if (body !== undefined) stream.end(body);
     stream.once('close', () => this.release());
-    stream.once('response', () => this.#heard());
-    stream.on('readable', () => {
-      // The end of a stream is readable too, and may be our own doing.
-      if (stream.readableLength > 0 && !stream.closed) this.#heard();
+    stream.once('response', () => {
+      this.#heard();
+      stream.on('data', () => this.#heard()); // not before: it sets the stream going, and whoever reads it begins in this turn
     });
     return stream;
   }

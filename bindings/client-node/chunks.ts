@@ -1,0 +1,166 @@
+/**
+ * A stream of node as chunks, on the way of every event of a watch: so by hand and on 'data'. With a generator over 'readable' the chunks of a watch cost
+ * 1.6 µs an event more than to count their bytes does (50 000 events of 4.7 KB over loopback, 14 of them a socket read).
+ *
+ * What this file keeps true: every byte that came is handed out before the end or the failure is told; nothing is read from the socket while enough waits,
+ * so that the server feels the back-pressure; a body that was cut never ends cleanly.
+ */
+import type { Readable } from 'node:stream';
+import type { ChunkIterator } from '../cache/transport.ts';
+import { failed } from './wire.ts';
+
+export interface BodySource {
+  stream: Readable;
+  /** Asked after 'end': whether that was the end of the body, or only that of the connection. */
+  whole: () => boolean;
+  /** Ends the exchange before its time. */
+  cut: () => void;
+  /** Told of each chunk as it comes. */
+  count?: (bytes: number) => void;
+  /** For messages. */
+  what: string;
+  signal: AbortSignal | undefined;
+  /** The reader is done with a chunk when it asks for the next one ({@link TransportRequest.transient}). */
+  transient: boolean;
+}
+
+/** So much may wait for a reader that is busy; node reads 64 KiB at a time. */
+const HIGH_WATER = 65_536;
+
+type Result = IteratorResult<Uint8Array, undefined>;
+interface Waiter {
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** To be made when the answer comes and not when it is read: the connection may be lost between the two. */
+export class Chunks implements ChunkIterator {
+  readonly #source: BodySource;
+  readonly #arrived: Uint8Array[] = [];
+  #arrivedBytes = 0;
+  #paused = false;
+  /** Those who asked while nothing was there. */
+  readonly #waiters: Waiter[] = [];
+  /** What was handed out last. */
+  #last: Uint8Array | undefined;
+  #failure: Error | undefined;
+  #ended = false;
+  #closed = false;
+  /** The reader has left, or has been told that nothing follows. */
+  #over = false;
+
+  constructor(source: BodySource) {
+    this.#source = source;
+    const { stream } = source;
+    stream.on('data', (chunk: Uint8Array) => this.#arrive(chunk));
+    stream.on('error', (error) => {
+      this.#failure = error;
+      this.#settle();
+    });
+    stream.once('end', () => {
+      this.#ended = true;
+      this.#settle();
+    });
+    stream.once('close', () => {
+      this.#closed = true;
+      this.#settle();
+    });
+  }
+
+  next(): Promise<Result> {
+    try {
+      const chunk = this.take();
+      if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
+      if (this.#isOver()) return Promise.resolve({ done: true, value: undefined });
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+    });
+  }
+
+  take(): Uint8Array | undefined {
+    this.#takeBack();
+    if (this.#over) return undefined;
+    const { signal, what, stream } = this.#source;
+    if (signal?.aborted) {
+      this.#over = true;
+      throw failed('aborted', what, signal.reason);
+    }
+    const chunk = this.#arrived.shift();
+    if (chunk === undefined) return undefined;
+    this.#arrivedBytes -= chunk.length;
+    if (this.#paused && this.#arrivedBytes === 0) {
+      this.#paused = false;
+      stream.resume();
+    }
+    this.#last = chunk;
+    return chunk;
+  }
+
+  /** A body that has come to its end keeps its connection. */
+  async return(): Promise<Result> {
+    this.#over = true;
+    this.#arrived.length = 0;
+    if (!(this.#ended && this.#source.whole())) this.#source.cut();
+    return { done: true, value: undefined };
+  }
+
+  #arrive(chunk: Uint8Array): void {
+    const { count, stream } = this.#source;
+    count?.(chunk.length);
+    if (this.#over) return;
+    const waiter = this.#waiters.shift();
+    if (waiter !== undefined) {
+      this.#last = chunk;
+      waiter.resolve({ done: false, value: chunk });
+      return;
+    }
+    this.#arrivedBytes += chunk.length;
+    this.#arrived.push(chunk);
+    if (this.#arrivedBytes < HIGH_WATER) return;
+    this.#paused = true;
+    stream.pause();
+  }
+
+  /** True at the end; throws where that came too early, once. Asked when nothing is left that has arrived. */
+  #isOver(): boolean {
+    if (this.#over) return true;
+    const { signal, what, whole } = this.#source;
+    const isWhole = this.#ended && whole();
+    if (!isWhole && this.#failure === undefined && !this.#ended && !this.#closed) return false;
+    this.#over = true;
+    if (isWhole) return true;
+    if (signal?.aborted) throw failed('aborted', what, signal.reason);
+    throw failed('reset', what, this.#failure);
+  }
+
+  #settle(): void {
+    for (let waiter = this.#waiters.shift(); waiter !== undefined; waiter = this.#waiters.shift()) {
+      try {
+        if (!this.#isOver()) {
+          this.#waiters.unshift(waiter);
+          return;
+        }
+        waiter.resolve({ done: true, value: undefined });
+      } catch (error) {
+        waiter.reject(error);
+      }
+    }
+  }
+
+  /**
+   * Frees the memory of a chunk that is a buffer of its own, as node makes them for HTTP/1.1, instead of leaving it to a collection: an informer that
+   * reads 5 KB an event would otherwise cause a major one for every 64 MB (60 000 events over loopback on a busy machine: 20.0 → 16.9 µs of CPU each, medians of four).
+   * A part of a larger buffer is left alone: others may look at the rest.
+   */
+  #takeBack(): void {
+    const last = this.#last;
+    if (last === undefined) return;
+    this.#last = undefined;
+    if (!this.#source.transient) return;
+    const { buffer, byteLength } = last;
+    if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+  }
+}

@@ -1,0 +1,140 @@
+/** The chunks of a body as a reader gets them: by waiting, or without where they are there. */
+import { Readable } from 'node:stream';
+import { TransportError } from 'capstan/cache';
+import { expect, test } from 'vitest';
+import { Chunks } from '../../bindings/client-node/chunks.ts';
+import { macrotask } from '../../bindings/clock.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const textOf = (chunk: Uint8Array | undefined): string | undefined =>
+  chunk === undefined ? undefined : new TextDecoder().decode(chunk);
+
+/** A body whose bytes come when the test says so. */
+function body({ signal, transient = false }: { signal?: AbortSignal; transient?: boolean } = {}) {
+  const stream = new Readable({ read: () => undefined });
+  let cuts = 0;
+  let counted = 0;
+  const chunks = new Chunks({
+    stream,
+    whole: () => true,
+    cut: () => {
+      cuts++;
+      stream.destroy();
+    },
+    count: (length) => {
+      counted += length;
+    },
+    what: 'the answer',
+    signal,
+    transient,
+  });
+  return { stream, chunks, cuts: () => cuts, counted: () => counted };
+}
+
+async function drained(chunks: Chunks): Promise<string> {
+  let all = '';
+  for (let { done, value } = await chunks.next(); !done; { done, value } = await chunks.next()) all += textOf(value);
+  return all;
+}
+
+test('what has arrived is taken without waiting, in order, and the rest is waited for', async () => {
+  const { stream, chunks, counted } = body();
+  const first = chunks.next();
+  for (const text of ['a', 'b', 'c']) stream.push(bytes(text));
+  expect(textOf((await first).value)).toBe('a');
+  await macrotask();
+  expect(textOf(chunks.take())).toBe('b');
+  expect(textOf((await chunks.next()).value)).toBe('c');
+  expect(chunks.take()).toBeUndefined();
+  const last = chunks.next();
+  stream.push(bytes('d'));
+  expect(textOf((await last).value)).toBe('d');
+  stream.push(null);
+  expect(await chunks.next()).toEqual({ done: true, value: undefined });
+  expect(await chunks.next()).toEqual({ done: true, value: undefined });
+  expect(chunks.take()).toBeUndefined();
+  expect(counted()).toBe(4);
+});
+
+test('several who wait are answered in their order, those of the end too', async () => {
+  const { stream, chunks } = body();
+  const asked = [chunks.next(), chunks.next(), chunks.next(), chunks.next()];
+  stream.push(bytes('a'));
+  stream.push(bytes('b'));
+  stream.push(null);
+  const answers = await Promise.all(asked);
+  expect(answers.map(({ done, value }) => (done ? 'end' : textOf(value)))).toEqual(['a', 'b', 'end', 'end']);
+});
+
+test('a reader that is busy holds up the sender, and nothing is lost by it', async () => {
+  const { stream, chunks, counted } = body();
+  const sent = 64;
+  let refused = 0;
+  for (let i = 0; i < sent; i++) {
+    if (!stream.push(new Uint8Array(16_384).fill(i))) refused++;
+    await macrotask();
+  }
+  stream.push(null);
+  expect(counted()).toBe(65_536); // four of them wait here, the others in the stream, which has said that it is full
+  expect(refused).toBeGreaterThan(sent / 2);
+  const seen: number[] = [];
+  for (let { done, value } = await chunks.next(); !done; { done, value } = await chunks.next()) {
+    expect(new Set(value).size).toBe(1);
+    seen.push(value?.[0] as number);
+  }
+  expect(seen).toEqual(Array.from({ length: sent }, (_, i) => i));
+});
+
+test('what came before the connection was lost is handed out before that is told, once', async () => {
+  const { stream, chunks } = body();
+  stream.push(bytes('a'));
+  await macrotask();
+  stream.destroy(new Error('ECONNRESET'));
+  await macrotask();
+  expect(textOf(chunks.take())).toBe('a');
+  expect(chunks.take()).toBeUndefined();
+  const failure: unknown = await chunks.next().catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(TransportError);
+  expect(failure).toMatchObject({ kind: 'reset', cause: { message: 'ECONNRESET' } });
+  expect(await chunks.next()).toEqual({ done: true, value: undefined });
+});
+
+test('after the signal nothing is handed out any more', async () => {
+  const abort = new AbortController();
+  const { stream, chunks } = body({ signal: abort.signal });
+  stream.push(bytes('a'));
+  await macrotask();
+  abort.abort();
+  expect(() => chunks.take()).toThrow(expect.objectContaining({ kind: 'aborted' }));
+  expect(await drained(chunks)).toBe('');
+});
+
+test('leaving cuts the exchange, unless it has come to its end', async () => {
+  const left = body();
+  left.stream.push(bytes('a'));
+  await left.chunks.return();
+  expect(left.cuts()).toBe(1);
+  expect(await drained(left.chunks)).toBe('');
+
+  const ended = body();
+  ended.stream.push(bytes('a'));
+  ended.stream.push(null);
+  await macrotask();
+  await ended.chunks.return(); // before it was read, too: nothing is in the way of the next request
+  expect(ended.cuts()).toBe(0);
+});
+
+test.each([true, false])(
+  'a chunk is good until the next one is asked for, by either way: transient %s',
+  async (transient) => {
+    const { stream, chunks } = body({ transient });
+    for (const text of ['a', 'b', 'c']) stream.push(bytes(text));
+    const first = (await chunks.next()).value as Uint8Array;
+    await macrotask();
+    expect(first).toHaveLength(1);
+    const second = chunks.take() as Uint8Array;
+    expect([first.length, second.length]).toEqual(transient ? [0, 1] : [1, 1]);
+    const third = (await chunks.next()).value as Uint8Array;
+    expect([second.length, third.length]).toEqual(transient ? [0, 1] : [1, 1]);
+  },
+);
