@@ -11,15 +11,12 @@ export class Backlog<T extends object> {
   #head = 0;
   /** The place of `#items[0]`. */
   #base = 0;
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
+  /** How many items wait. A field, as it is asked for several times an event; not to be set from outside. */
+  length = 0;
 
   /** The item's place. */
   push(item: T): number {
-    this.#length++;
+    this.length++;
     return this.#base + this.#items.push(item) - 1;
   }
 
@@ -32,7 +29,7 @@ export class Backlog<T extends object> {
     this.#skipGaps();
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
-    this.#length--;
+    this.length--;
     this.#items[this.#head++] = undefined;
     // At least half of the list is taken places, so each item is moved once on average.
     if (this.#head === this.#items.length || (this.#head >= COMPACT_FROM && this.#head * 2 >= this.#items.length)) {
@@ -58,7 +55,7 @@ export class Backlog<T extends object> {
   set(place: number, item: T | undefined): void {
     if (this.inPlace(place) === undefined) return;
     this.#items[place - this.#base] = item;
-    if (item === undefined) this.#length--;
+    if (item === undefined) this.length--;
   }
 
   /** What waits, with its places, the oldest first. */
@@ -73,7 +70,7 @@ export class Backlog<T extends object> {
     this.#base += this.#items.length;
     this.#items = [];
     this.#head = 0;
-    this.#length = 0;
+    this.length = 0;
   }
 
   #skipGaps(): void {

@@ -35,6 +35,8 @@ const STATUS = 16;
 export const METADATA = 32;
 const DELETION = 64;
 const RESOURCE_VERSION = 128;
+/** Whatever changed, also what has no bit. */
+export const ANY = -1;
 
 /** Compares two states of one object; each part once, at its first use. Costs one small object where nobody asks. */
 export class LazyChange implements Change {
@@ -45,10 +47,10 @@ export class LazyChange implements Change {
   #known = 0;
   #changed = 0;
 
-  constructor(old: object, now: object) {
+  /** @param changes bits of what changed, where the bytes have been compared; by default what the two objects know of each other */
+  constructor(old: object, now: object, changes = changesBetween(old, now)) {
     this.#old = old as Parts;
     this.#now = now as Parts;
-    const changes = changesBetween(old, now);
     this.compared = changes !== undefined;
     if (changes === undefined) return;
     this.#changed = changes;

@@ -8,6 +8,7 @@ import { IndexMap } from '../index-map.ts';
 import { PathBlock } from '../path-block.ts';
 import type { Version } from './bytes/version.ts';
 import type { Versions } from './bytes/versions.ts';
+import { ANY } from './change.ts';
 import type { Column } from './column.ts';
 import { parsePath, pathIndexFunc } from './json-path.ts';
 import type { KubeObject } from './keys.ts';
@@ -17,7 +18,6 @@ import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts'
 const SPEC = 8;
 const STATUS = 16;
 const METADATA = 32;
-export const ANY = -1;
 
 /** The values of an object under an index. One, as nearly all have, stands without an array. */
 export type Values = string | readonly string[];
@@ -76,7 +76,7 @@ export class Indices<T extends object> {
   /** Some index function is called with every object, and may keep it. */
   showObjects = false;
   /** The bits of changes that leave no index as it is; ANY: there is an index that any change may touch, also one without a bit. */
-  #dependOn = 0;
+  dependsOn = 0;
 
   /** @param failed gives the values in place of an index function that threw, or throws */
   constructor(core: CacheCore, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
@@ -193,17 +193,12 @@ export class Indices<T extends object> {
         this.#byName.set(name, index);
         this.each.push(index);
         if (index.path === 0) this.showObjects = true;
-        this.#dependOn |= index.dependsOn;
+        this.dependsOn |= index.dependsOn;
       }
     } catch (error) {
       for (const each of made) each.dispose(this.#core);
       throw error;
     }
-  }
-
-  /** Whether changes of a version may give an index other values. */
-  dependOn(changes: number): boolean {
-    return this.#dependOn === ANY || (changes & this.#dependOn) !== 0;
   }
 
   find(name: string): Index<T> | undefined {

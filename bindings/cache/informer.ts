@@ -9,7 +9,6 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
 import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
@@ -41,6 +40,7 @@ import { Lister } from './lister.ts';
 import { MutationDetector } from './mutation-detector.ts';
 import { Updated } from './notification.ts';
 import { type DeltaHandler, processDeltas } from './process-deltas.ts';
+import { ProcessLoop } from './process-loop.ts';
 import { SharedProcessor } from './processor.ts';
 import type { Queue, TransformFunc } from './queue.ts';
 import { Reflector } from './reflector.ts';
@@ -50,7 +50,7 @@ import { Rounds } from './rounds.ts';
 import type { WatchErrorHandler } from './status.ts';
 import type { Indexer } from './store.ts';
 import { UnseenWrites } from './unseen-writes.ts';
-import { abortable, deferred, TimeSlice } from './wait.ts';
+import { abortable, deferred } from './wait.ts';
 
 /**
  * A cache of one resource that follows the server, and tells handlers what changed.
@@ -68,7 +68,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #clock: Clock;
   readonly #indexer: Indexer<T, I | 'namespace'>;
   #reflector: Reflector<T, I>;
-  readonly #fifo: Queue<T>;
+  readonly #loop: ProcessLoop<T>;
   readonly #unseen: UnseenWrites<T>;
   readonly #processor = new SharedProcessor<T>();
   readonly #detector: MutationDetector | undefined;
@@ -79,9 +79,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       this.#detector?.add(object);
       this.#processor.distribute({ type: 'add', object, isInInitialList, repeated: this.#repeats }, false);
     },
-    onUpdate: (old, object) => {
+    onUpdate: (old, object, changes) => {
       if (object !== old) this.#detector?.add(object);
-      const change = new LazyChange(old, object);
+      const change = new LazyChange(old, object, changes);
       this.#processor.distribute(new Updated(old, object, change), change.sameResourceVersion);
     },
     onDelete: (object) => {
@@ -93,21 +93,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #events = new EventIterators<T>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
-  /** The handlers know that the queue has synced. */
-  #announced = false;
   readonly #ended = deferred();
   #changed: ReturnType<typeof deferred> | undefined;
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
   #transform: TransformFunc<T> | undefined;
   #watchErrorHandler: WatchErrorHandler | undefined;
-  #meter: InformerMeter | undefined;
   #handlers = 0;
   /** The list that is being processed has a key twice. */
   #repeats = false;
   #started = false;
   #stopped = false;
-  #processing: Promise<void> | undefined;
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(listWatch: ListWatch<T, I>, options: SharedIndexInformerOptions<NoInfer<T>> = {}) {
@@ -129,11 +125,24 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       ...{ transformer, limits: options, selection: () => listWatch.selection() },
       onGone: (tombstone) => this.#distributor.onDelete(tombstone),
     });
-    const onDelta = (): void => this.#wake();
-    this.#fifo =
+    const newQueue = (onDelta: () => void): Queue<T> =>
       queue === 'real'
         ? new RealFIFO<T>({ onDelta, transformer })
         : new DeltaFIFO<T>({ onDelta, transformer, knownObjects: this.#indexer, emitDeltaTypeReplaced: true });
+    this.#loop = new ProcessLoop<T>(newQueue, {
+      clock,
+      signal: this.#stop.signal,
+      what: `informer of ${this.#describe}`,
+      store: this.#indexer,
+      handler: this.#distributor,
+      process: (deltas, isInInitialList) => this.#process(deltas, isInInitialList),
+      onSynced: () => {
+        this.#processor.upstreamSynced();
+        this.#synced.resolve();
+      },
+      onTaken: () => this.#tellWaiting(),
+      onRefused: () => this.#rounds.again(),
+    });
     this.#watchErrorHandler = watchErrorHandler;
     this.#reflector = this.#newReflector();
   }
@@ -236,7 +245,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /** The first list is in the cache, and handlers have been queued all of it. Stays true. */
   hasSynced(): boolean {
-    return this.#fifo.hasSynced();
+    return this.#loop.queue.hasSynced();
   }
 
   /** The same as something to wait for. */
@@ -265,7 +274,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     else signal?.addEventListener('abort', onAbort, { once: true });
     try {
       await this.#rounds.run((signal) => this.#reflector.run({ signal }), this.#stop.signal);
-      await this.#processing;
+      await this.#loop.idle();
     } finally {
       signal?.removeEventListener('abort', onAbort);
       this.#end();
@@ -327,7 +336,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       objects: this.#indexer.size(),
       bytes: this.#indexer.bytes(),
       metadataOnly: this.#indexer.metadataOnly(),
-      queued: this.#fifo.len(),
+      queued: this.#loop.queue.len(),
       handlers: this.#processor.listeners().map((listener) => ({
         name: listener.name,
         hasSynced: listener.hasSynced(),
@@ -346,7 +355,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   #newReflector(): Reflector<T, I> {
-    return new Reflector(this.#listWatch, this.#fifo, {
+    return new Reflector(this.#listWatch, this.#loop, {
       ...reflectorOptions(this.#options),
       decoder: this.#decoder(),
       clock: this.#clock,
@@ -370,7 +379,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#detector?.start();
     const { name, metricsProvider } = this.#options;
     if (name === undefined || metricsProvider === undefined) return;
-    this.#meter = InformerMeter.start(metricsProvider, identityOf(name, this.#listWatch.resource), this.#clock, {
+    this.#loop.meter = InformerMeter.start(metricsProvider, identityOf(name, this.#listWatch.resource), this.#clock, {
       lastSignOfLifeSeconds: () => {
         const { lastSignOfLife } = this.#reflector.status();
         return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
@@ -381,52 +390,22 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     });
   }
 
-  #wake(): void {
-    this.#meter?.queued(this.#fifo.len());
-    this.#processing ??= Promise.resolve().then(() => this.#processAll());
-  }
-
-  /** Never rejects. */
-  async #processAll(): Promise<void> {
-    const slice = new TimeSlice(this.#clock);
-    for (let more = true; more && !this.#stop.signal.aborted; ) {
-      try {
-        more = this.#fifo.tryPop(this.#processPopped);
-      } catch (error) {
-        handleError(error, `informer of ${this.#describe}`);
-        // What could not be taken over is asked for again; from a core that is dead nothing comes back.
-        if (!(error instanceof CapstanError && error.code === 'POISONED')) this.#rounds.again();
-      }
-      if (!this.#announced && this.hasSynced()) {
-        this.#announced = true;
-        this.#processor.upstreamSynced();
-        this.#synced.resolve();
-      }
-      this.#tellWaiting();
-      // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
-      if (more && slice.over()) await slice.yield();
-    }
-    this.#meter?.stored(this.#indexer.lastStoreSyncResourceVersion());
-    this.#indexer.settle();
-    this.#processing = undefined;
-  }
-
   #tellWaiting(): void {
     this.#changed?.resolve();
     this.#changed = undefined;
   }
 
-  readonly #processPopped = (deltas: Deltas<T>, isInInitialList: boolean): void => {
+  /** What came off the queue. */
+  #process(deltas: Deltas<T>, isInInitialList: boolean): void {
     this.#repeats = this.#processor.coalesces() && deltas.some(hasRepeats);
     const before = deltas[0]?.type === 'ReplacedAll' ? this.#unseen.replacing() : undefined;
-    this.#meter?.begin();
     try {
       processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
     } finally {
-      this.#meter?.end(this.#fifo.len());
+      this.#repeats = false;
     }
     if (before !== undefined) this.#unseen.replaced(before);
-  };
+  }
 
   #alreadyStarted(advice: string): CapstanError {
     return new CapstanError('ALREADY_STARTED', `the informer of ${this.#describe} has been started: ${advice}`);
@@ -443,7 +422,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#processor.stop();
     this.#events.end();
     this.#detector?.stop();
-    this.#meter?.stop();
+    this.#loop.meter?.stop();
     this.#ended.resolve();
     this.#tellWaiting();
   }

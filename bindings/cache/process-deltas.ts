@@ -12,7 +12,8 @@ import { applyEach, type Transaction, TransactionError, type TransactionStore } 
 /** Is told what became of a store. Must not throw: what follows in the same delta would not be told. */
 export interface DeltaHandler<T> {
   onAdd(object: T, isInInitialList: boolean): void;
-  onUpdate(old: T, now: T): void;
+  /** @param changes bits of what changed, where the store has compared bytes (change.ts) */
+  onUpdate(old: T, now: T, changes?: number): void;
   onDelete(object: T | DeletedFinalStateUnknown<T>): void;
   /** True while nobody listens: then nothing is made to be told. */
   isIdle?(): boolean;
@@ -31,6 +32,8 @@ export interface DeltaStore<T> {
   bookmark(resourceVersion: string): void;
   /** `get` and `update` in one, where the store has that. `untold`: nobody will see the object or what it gives. */
   exchange?(object: T, untold: boolean): T | undefined;
+  /** What the last `exchange` changed, as bits, where it compared bytes. */
+  readonly exchanged?: number | undefined;
   /** What a replace would do, where the store knows without asking for every key. */
   compare?(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] };
 }
@@ -52,21 +55,9 @@ export function processDelta<T extends object>(
     case 'Added':
     case 'Updated':
     case 'Replaced':
-    case 'Sync': {
-      let old: T | undefined;
-      if (store.exchange !== undefined) {
-        const idle = handler.isIdle?.() ?? false;
-        old = store.exchange(delta.object, idle);
-        if (idle) return;
-      } else {
-        old = store.get(delta.object);
-        store.update(delta.object);
-      }
-      const object = shown(delta.object);
-      if (old === undefined) handler.onAdd(object, isInInitialList);
-      else handler.onUpdate(old, object);
+    case 'Sync':
+      processObject(handler, store, delta.object, isInInitialList);
       return;
-    }
     case 'Deleted':
       store.delete(delta.object);
       if (handler.isIdle?.() !== true) handler.onDelete(shown(delta.object));
@@ -81,6 +72,27 @@ export function processDelta<T extends object>(
       store.bookmark(delta.resourceVersion);
       return;
   }
+}
+
+/** The same for an object that is added or updated, whichever it turns out to be. */
+export function processObject<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T>,
+  given: T,
+  isInInitialList: boolean,
+): void {
+  let old: T | undefined;
+  if (store.exchange !== undefined) {
+    const idle = handler.isIdle?.() ?? false;
+    old = store.exchange(given, idle);
+    if (idle) return;
+  } else {
+    old = store.get(given);
+    store.update(given);
+  }
+  const object = shown(given);
+  if (old === undefined) handler.onAdd(object, isInInitialList);
+  else handler.onUpdate(old, object, store.exchanged);
 }
 
 /** Applies deltas from the oldest to the newest; ends with the first that the store refuses. */

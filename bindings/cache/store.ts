@@ -55,6 +55,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** The slot that getByKey found last, and whether it was the next of the one before: see there. */
   #last = -1;
   #inOrder = false;
+  /** @internal What the last `exchange` changed, as bits (change.ts), where it compared bytes. */
+  exchanged: number | undefined;
   /** Text, or the object that brought it. */
   #resourceVersion: string | T = '';
 
@@ -266,23 +268,21 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   exchange(object: T, untold: boolean): T | undefined {
     const version = this.#column.versionOf(object);
     if (version === undefined) {
+      this.exchanged = undefined;
       const old = this.get(object);
       this.add(object);
       return old;
     }
     const versions = this.#column.versions as Versions;
-    const given = untold && !this.#indices.showObjects ? object : shown(object);
-    const slot = versions.meet(version);
-    const { there, changes } = versions;
-    let old: T | undefined;
-    if (there >= 0 && there !== version.id && !this.#indices.dependOn(changes)) {
-      if (!untold) old = versions.objectThere() as T;
-      versions.replace(slot, version, untold);
-    } else {
+    const given = untold ? undefined : shown(object);
+    let old = versions.supersede(version, this.#indices.dependsOn, given) as T | undefined;
+    const { metSlot: slot, changes } = versions;
+    this.exchanged = versions.superseded ? changes : undefined;
+    if (!versions.superseded) {
       if (!untold) old = this.#column.last(slot);
-      this.#putVersion(version, given, slot, changes, untold);
+      this.#putVersion(version, given ?? object, slot, changes, untold);
+      if (given !== undefined) versions.handOut(version, given);
     }
-    if (!untold) versions.handOut(version, given);
     this.#resourceVersion = object;
     return old;
   }

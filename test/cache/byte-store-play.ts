@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { NOBODY } from '../../bindings/cache/bytes/version.ts';
 import { LazyChange } from '../../bindings/cache/change.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
 import type { Request } from '../../bindings/request.ts';
@@ -71,12 +72,14 @@ export class BytePlay {
       random.chance(0.5),
     );
     const { versions } = this.world.decoder;
-    const replace = versions.replace.bind(versions);
-    versions.replace = (...args) => {
+    const supersede = versions.supersede.bind(versions);
+    versions.supersede = (...args) => {
+      const old = supersede(...args);
+      if (!versions.superseded) return old;
       this.seen.short++;
       const long = ['mine', 'data', 'version'] as const;
       assert.ok(!long.some((name) => this.#indices.includes(name)), 'an index may have other values');
-      replace(...args);
+      return old;
     };
   }
 
@@ -242,7 +245,7 @@ export class BytePlay {
       else {
         const before = this.#model.get(keyOf(object));
         // Of an object that was told of alone, as a deletion's, the store does not know that somebody has it: nobody says then that nobody listens.
-        const isKnown = versionOf(object)?.handed ?? true;
+        const isKnown = versionOf(object)?.seen !== NOBODY;
         const old = store.exchange(object, isKnown && random.chance(0.3));
         if (old !== undefined) this.#judgeChange(old, object, before as string, json);
         if (random.chance(0.3)) store.exchange(object, random.chance(0.3)); // and once more

@@ -168,7 +168,8 @@ describe('a version', () => {
       const before = versionIn(object(base));
       world.versions.put(world.versions.slot(before, true), before);
       const version = versionIn(object(next));
-      world.versions.replace(world.versions.meet(version), version, false);
+      world.versions.supersede(version, 0, {});
+      expect(world.versions.superseded).toBe(true);
       return version.changes;
     };
     const metadata = base.metadata;

@@ -10,9 +10,9 @@ import type { Shape } from './shapes.ts';
 import type { Versions } from './versions.ts';
 
 /** Values of {@link Version.seen}. */
-const NOBODY = 0;
+export const NOBODY = 0;
 const HANDED = 1;
-const ASKED = 2;
+export const ASKED = 2;
 
 /**
  * There is one for each object that was told of, so that each field is 8 bytes an object of the cache. On the way into a store it stands for its object
@@ -29,7 +29,7 @@ export class Version {
    * HANDED: some object of this version may be in a user's hands. ASKED: a store was asked for it, and gives the same one as long as somebody holds it. It never
    * falls: nobody gives an object back.
    */
-  #seen = NOBODY;
+  seen = NOBODY;
   /** The object, while it is one of those that were handed out last (versions.ts); then, where it was asked for, what is left of it. */
   kept: object | WeakRef<object> | undefined;
   /** Unlike `id` never used again. */
@@ -55,22 +55,14 @@ export class Version {
     return this.shape.owner;
   }
 
-  get handed(): boolean {
-    return this.#seen !== NOBODY;
-  }
-
-  get asked(): boolean {
-    return this.#seen === ASKED;
-  }
-
   /** Its object goes to somebody. */
   hand(): void {
-    if (this.#seen === NOBODY) this.#seen = HANDED;
+    if (this.seen === NOBODY) this.seen = HANDED;
   }
 
   /** It goes to somebody who asked a store for it. */
   ask(): void {
-    this.#seen = ASKED;
+    this.seen = ASKED;
   }
 
   /** The member with a place among the spans, decoded anew. */

@@ -7,12 +7,12 @@
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY, NOTHING } from '../../instance.ts';
 import type { Request } from '../../request.ts';
-import { METADATA } from '../change.ts';
+import { ANY, METADATA } from '../change.ts';
 import { takeCopy } from './copy.ts';
 import { inheritName, lazyObject, slotOfName } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
-import { Version } from './version.ts';
+import { ASKED, NOBODY, Version } from './version.ts';
 
 /** Words of a version's head (assembly/objects.ts): references, flags, and where the spans begin. */
 const REFERENCES = 2;
@@ -45,8 +45,11 @@ export class Versions {
   /** Of objectMembers: where it leaves spans. */
   readonly #members: number;
   /** Set by `meet`. */
+  metSlot = NOTHING;
   there = NOTHING;
   changes = 0;
+  /** Set by `supersede`. */
+  superseded = false;
   #references = 0;
   /** A list of everything is being collected. */
   gathering = false;
@@ -130,7 +133,7 @@ export class Versions {
     const oldest = this.#recent[this.#nextRecent];
     if (oldest !== undefined) oldest.resourceVersion = undefined;
     if (oldest?.kept !== undefined && !(oldest.kept instanceof WeakRef)) {
-      oldest.kept = oldest.asked ? new WeakRef(oldest.kept) : undefined;
+      oldest.kept = oldest.seen === ASKED ? new WeakRef(oldest.kept) : undefined;
     }
     this.#recent[this.#nextRecent] = version;
     this.#nextRecent = (this.#nextRecent + 1) % RECENT;
@@ -194,35 +197,47 @@ export class Versions {
   meet(version: Version): number {
     const slot = this.core.x.objectMeet(this.handle, version.id, this.#keys);
     const ints = this.core.ints();
+    this.metSlot = slot;
     this.there = ints[this.#met] as number;
     this.changes = ints[this.#met + 1] as number;
     this.#references = ints[this.#met + 2] as number;
     return slot;
   }
 
-  /** The object of the version that `meet` found, for the last time. */
-  objectThere(): object {
-    return this.lastObjectOf(this.held(this.there));
-  }
-
   /**
-   * Right after `meet`, which found another version there: puts a version in its place.
+   * Puts a version in the place of the one that its key has, if there is another and no index has to be touched: then `superseded` says so. Otherwise
+   * nothing has changed, and all is as after `meet`. In one piece, as it is the way of nearly every event: of parts that call each other the engine
+   * compiles each for itself, and once more into those that call it.
    *
-   * @param untold nobody gets the object that was decoded for it
+   * @param dependsOn the bits of changes that touch an index (indices.ts)
+   * @param object of the version, which goes to somebody; `undefined`: nobody gets anything
+   * @returns the object that was there, if `object` is given
    */
-  replace(slot: number, version: Version, untold: boolean): void {
-    const { there } = this;
+  supersede(version: Version, dependsOn: number, object: object | undefined): object | undefined {
+    const slot = this.meet(version);
+    const { there, changes } = this;
+    this.superseded = there >= 0 && there !== version.id && dependsOn !== ANY && (changes & dependsOn) === 0;
+    if (!this.superseded) return undefined;
+    const { x } = this.core;
     if (version.staged >= 0) this.#unstage(version);
-    else this.core.x.objectRetain(this.handle, version.id);
-    if (!untold) version.hand();
-    const before = this.#versions[there];
+    else x.objectRetain(this.handle, version.id);
+    let before = this.#versions[there];
+    let old: object | undefined;
+    if (object !== undefined) {
+      before ??= this.#make(there);
+      before.hand();
+      old = before.object ?? lazyObject(before);
+      version.hand();
+    }
     if (before !== undefined) {
-      inheritName(version, before, (this.changes & METADATA) === 0);
-      if (before.handed) this.#follows(version, before, this.changes);
+      inheritName(version, before, (changes & METADATA) === 0);
+      if (before.seen !== NOBODY) this.#follows(version, before, changes);
       if (this.#references === 1) this.#end(before);
     }
     this.#keep(version);
-    this.core.x.objectReplace(this.handle, slot, version.id);
+    x.objectReplace(this.handle, slot, version.id);
+    if (object !== undefined) this.handOut(version, object);
+    return old;
   }
 
   #follows(version: Version, before: Version, changes: number): void {
@@ -255,7 +270,7 @@ export class Versions {
     if (old < 0) return;
     const before = this.#versions[old];
     if (before !== undefined) inheritName(version, before, (changes & METADATA) === 0);
-    if (before?.handed && old !== version.id) this.#follows(version, before, changes);
+    if (before !== undefined && before.seen !== NOBODY && old !== version.id) this.#follows(version, before, changes);
     this.#release(old);
   }
 
@@ -362,7 +377,7 @@ export class Versions {
 
   /** A store has taken a version over. */
   #keep(version: Version): void {
-    if (version.handed) this.#versions[version.id] = version;
+    if (version.seen !== NOBODY) this.#versions[version.id] = version;
     else if (this.#versions[version.id] !== undefined) this.#versions[version.id] = undefined;
   }
 
@@ -398,7 +413,7 @@ export class Versions {
 
   /** The core is about to lose the bytes of a version: one that has been handed out gets them. */
   #end(version: Version): void {
-    if (version.handed) {
+    if (version.seen !== NOBODY) {
       const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
       const words = this.core.words();
       const head = at >>> 2;
