@@ -50,7 +50,6 @@ export class Versions {
   changes = 0;
   /** Set by `supersede`. */
   superseded = false;
-  #references = 0;
   /** A list of everything is being collected. */
   gathering = false;
   /** A ring of those whose object is kept. */
@@ -200,25 +199,31 @@ export class Versions {
     this.metSlot = slot;
     this.there = ints[this.#met] as number;
     this.changes = ints[this.#met + 1] as number;
-    this.#references = ints[this.#met + 2] as number;
     return slot;
   }
 
   /**
    * Puts a version in the place of the one that its key has, if there is another and no index has to be touched: then `superseded` says so. Otherwise
-   * nothing has changed, and all is as after `meet`. In one piece, as it is the way of nearly every event: of parts that call each other the engine
-   * compiles each for itself, and once more into those that call it.
+   * nothing has changed, and all is as after `meet`. In one piece, as it is the way of nearly every event: parts that call each other the engine
+   * compiles each for itself, and once more into those that call it (the first 50 000 events: 15.7 → 15.0 µs for `meet` alone, medians of 13 in turn).
    *
    * @param dependsOn the bits of changes that touch an index (indices.ts)
    * @param object of the version, which goes to somebody; `undefined`: nobody gets anything
    * @returns the object that was there, if `object` is given
    */
   supersede(version: Version, dependsOn: number, object: object | undefined): object | undefined {
-    const slot = this.meet(version);
-    const { there, changes } = this;
+    const { x } = this.core;
+    const slot = x.objectMeet(this.handle, version.id, this.#keys);
+    const ints = this.core.ints();
+    const met = this.#met;
+    const there = ints[met] as number;
+    const changes = ints[met + 1] as number;
+    const references = ints[met + 2] as number;
+    this.metSlot = slot;
+    this.there = there;
+    this.changes = changes;
     this.superseded = there >= 0 && there !== version.id && dependsOn !== ANY && (changes & dependsOn) === 0;
     if (!this.superseded) return undefined;
-    const { x } = this.core;
     if (version.staged >= 0) this.#unstage(version);
     else x.objectRetain(this.handle, version.id);
     let before = this.#versions[there];
@@ -231,8 +236,11 @@ export class Versions {
     }
     if (before !== undefined) {
       inheritName(version, before, (changes & METADATA) === 0);
-      if (before.seen !== NOBODY) this.#follows(version, before, changes);
-      if (this.#references === 1) this.#end(before);
+      if (before.seen !== NOBODY) {
+        version.replaced = before.serial;
+        version.changes = changes;
+      }
+      if (references === 1) this.#end(before);
     }
     this.#keep(version);
     x.objectReplace(this.handle, slot, version.id);
