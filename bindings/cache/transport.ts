@@ -23,7 +23,7 @@ export interface TransportRequest {
 
 /** The iterator of a body whose chunks can be had without waiting, which spares its reader a promise for each. */
 export interface ChunkIterator extends AsyncIterator<Uint8Array, undefined> {
-  /** What `next` would resolve with at once; `undefined` where that has to wait, and at the end. May throw what `next` would reject with. */
+  /** What `next` would resolve with at once; `undefined` where that has to wait, or tells of the end or of a failure. Must not throw. */
   take?(): Uint8Array | undefined;
 }
 

@@ -82,12 +82,8 @@ export class Chunks implements ChunkIterator {
 
   take(): Uint8Array | undefined {
     this.#takeBack();
-    if (this.#over) return undefined;
-    const { signal, what, stream } = this.#source;
-    if (signal?.aborted) {
-      this.#over = true;
-      throw failed('aborted', what, signal.reason);
-    }
+    const { signal, stream } = this.#source;
+    if (this.#over || signal?.aborted) return undefined;
     const chunk = this.#arrived.shift();
     if (chunk === undefined) return undefined;
     this.#arrivedBytes -= chunk.length;
@@ -124,15 +120,13 @@ export class Chunks implements ChunkIterator {
     stream.pause();
   }
 
-  /** True at the end; throws where that came too early, once. Asked when nothing is left that has arrived. */
+  /** True at the end; throws where that came too early, once. Asked when nothing is left that may be handed out. */
   #isOver(): boolean {
     if (this.#over) return true;
     const { signal, what, whole } = this.#source;
-    const isWhole = this.#ended && whole();
-    if (!isWhole && this.#failure === undefined && !this.#ended && !this.#closed) return false;
-    this.#over = true;
-    if (isWhole) return true;
+    this.#over = signal?.aborted || this.#failure !== undefined || this.#ended || this.#closed;
     if (signal?.aborted) throw failed('aborted', what, signal.reason);
+    if (!this.#over || (this.#ended && whole())) return this.#over;
     throw failed('reset', what, this.#failure);
   }
 

@@ -44,9 +44,8 @@ export class Versions {
   readonly #met: number;
   /** Of objectMembers: where it leaves spans. */
   readonly #members: number;
-  /** Set by `meet`. */
+  /** Set by `meet` and `supersede`. */
   metSlot = NOTHING;
-  there = NOTHING;
   changes = 0;
   /** Set by `supersede`. */
   superseded = false;
@@ -190,14 +189,13 @@ export class Versions {
   }
 
   /**
-   * What a version will replace: the slot of its key, or NOTHING; then `there` is the number of the version that is there, or negative, and `changes` what
-   * changes from that one to this (assembly/changes.ts; all bits where there is none). Both stand until the next call.
+   * What a version will replace: the slot of its key, or NOTHING (also `metSlot`); then `changes` is what changes from the version that is there to this
+   * (assembly/changes.ts; all bits where there is none). Both stand until the next call.
    */
   meet(version: Version): number {
     const slot = this.core.x.objectMeet(this.handle, version.id, this.#keys);
     const ints = this.core.ints();
     this.metSlot = slot;
-    this.there = ints[this.#met] as number;
     this.changes = ints[this.#met + 1] as number;
     return slot;
   }
@@ -220,7 +218,6 @@ export class Versions {
     const changes = ints[met + 1] as number;
     const references = ints[met + 2] as number;
     this.metSlot = slot;
-    this.there = there;
     this.changes = changes;
     this.superseded = there >= 0 && there !== version.id && dependsOn !== ANY && (changes & dependsOn) === 0;
     if (!this.superseded) return undefined;
