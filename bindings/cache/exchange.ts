@@ -30,7 +30,7 @@ export class Exchange {
   /** Ends the wait that is under way, of which there is one at a time. */
   #endWait = (): void => undefined;
   #response: TransportResponse | undefined;
-  #chunks: (Pick<ChunkIterator, 'take'> & AsyncIterator<Uint8Array>) | undefined;
+  #chunks: (Pick<ChunkIterator, 'arrived'> & AsyncIterator<Uint8Array>) | undefined;
   #idleMs: number;
   #idleTimer: unknown;
   /** Since when somebody has been waiting for the server; undefined while nobody is. */
@@ -96,9 +96,9 @@ export class Exchange {
   }
 
   /** The next bytes if they are there already. What ends the body is told by `read`. */
-  take(): Uint8Array | undefined {
-    if (this.#ended || this.#closed || this.#chunks?.take === undefined) return undefined;
-    return this.#chunks.take();
+  arrived(): Uint8Array | undefined {
+    if (this.#ended || this.#closed || this.#chunks?.arrived === undefined) return undefined;
+    return this.#chunks.arrived();
   }
 
   /**

@@ -79,11 +79,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       this.#detector?.add(object);
       this.#processor.distribute({ type: 'add', object, isInInitialList, repeated: this.#repeats }, false);
     },
-    onUpdate: (old, object, changes) => {
+    onUpdate: (old, object) => {
       if (object !== old) this.#detector?.add(object);
-      const change = new LazyChange(old, object, changes);
-      this.#processor.distribute(new Updated(old, object, change), change.sameResourceVersion);
+      this.#tellUpdate(old, object, new LazyChange(old, object));
     },
+    onCompared: (old, object, changes) => this.#tellUpdate(old, object, new LazyChange(old, object, changes)),
     onDelete: (object) => {
       this.#unseen.gone(object);
       this.#processor.distribute({ type: 'delete', object }, false);
@@ -388,6 +388,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       metadataOnly: () => (this.#options.whenFull === 'metadata' ? this.#indexer.metadataOnly() : undefined),
       handlerBacklogs: () => this.#processor.backlogs(),
     });
+  }
+
+  #tellUpdate(old: T, object: T, change: LazyChange): void {
+    this.#processor.distribute(new Updated(old, object, change), change.sameResourceVersion);
   }
 
   #tellWaiting(): void {

@@ -121,7 +121,11 @@ export class ListWatch<T, I extends string = never> {
     try {
       const exchange = await this.#get(parameters, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS });
       try {
-        for (let chunk = await exchange.read(); chunk !== undefined; chunk = exchange.take() ?? (await exchange.read()))
+        for (
+          let chunk = await exchange.read();
+          chunk !== undefined;
+          chunk = exchange.arrived() ?? (await exchange.read())
+        )
           reader.push(chunk);
         return reader.end();
       } finally {

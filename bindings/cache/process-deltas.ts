@@ -12,8 +12,9 @@ import { applyEach, type Transaction, TransactionError, type TransactionStore } 
 /** Is told what became of a store. Must not throw: what follows in the same delta would not be told. */
 export interface DeltaHandler<T> {
   onAdd(object: T, isInInitialList: boolean): void;
-  /** @param changes bits of what changed, where the store has compared bytes (change.ts) */
-  onUpdate(old: T, now: T, changes?: number): void;
+  onUpdate(old: T, now: T): void;
+  /** In place of `onUpdate` where the store has compared bytes. @param changes bits of what changed (change.ts) */
+  onCompared?(old: T, now: T, changes: number): void;
   onDelete(object: T | DeletedFinalStateUnknown<T>): void;
   /** True while nobody listens: then nothing is made to be told. */
   isIdle?(): boolean;
@@ -91,8 +92,10 @@ export function processObject<T extends object>(
     store.update(given);
   }
   const object = shown(given);
+  const { exchanged } = store;
   if (old === undefined) handler.onAdd(object, isInInitialList);
-  else handler.onUpdate(old, object, store.exchanged);
+  else if (exchanged !== undefined && handler.onCompared !== undefined) handler.onCompared(old, object, exchanged);
+  else handler.onUpdate(old, object);
 }
 
 /** Applies deltas from the oldest to the newest; ends with the first that the store refuses. */

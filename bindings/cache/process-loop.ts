@@ -28,7 +28,7 @@ export interface ProcessLoopOptions<T extends object> {
   process: (deltas: Deltas<T>, isInInitialList: boolean) => void;
   /** Called when the queue has synced: once, before anything goes past it. */
   onSynced: () => void;
-  /** Called after each pop, and after what went past the queue. */
+  /** Called after each pop, also one that found nothing, and after what went past the queue. */
   onTaken: () => void;
   /** Called where the store refused something that a list may bring again. */
   onRefused: () => void;
@@ -105,7 +105,8 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     try {
       processObject(this.#handler, this.#store, object, false);
     } catch (error) {
-      this.#refused(error);
+      // Not within the reflector's turn, which has frames yet that came with this one.
+      queueMicrotask(() => this.#refused(error));
     }
     this.meter?.end(0);
     this.#onTaken();
@@ -141,12 +142,16 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
         onSynced();
         this.#mayPass = !signal.aborted;
       }
-      if (more) this.#onTaken();
+      this.#onTaken();
       // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
       if (more && slice.over()) await slice.yield();
     }
-    this.meter?.stored(this.#store.lastStoreSyncResourceVersion());
-    this.#store.settle();
+    try {
+      this.meter?.stored(this.#store.lastStoreSyncResourceVersion());
+      this.#store.settle();
+    } catch (error) {
+      handleError(error, this.#options.what); // a core that is dead
+    }
     this.#running = undefined;
   }
 

@@ -23,8 +23,11 @@ export interface TransportRequest {
 
 /** The iterator of a body whose chunks can be had without waiting, which spares its reader a promise for each. */
 export interface ChunkIterator extends AsyncIterator<Uint8Array, undefined> {
-  /** What `next` would resolve with at once; `undefined` where that has to wait, or tells of the end or of a failure. Must not throw. */
-  take?(): Uint8Array | undefined;
+  /**
+   * What `next` would resolve with at once; `undefined` where that has to wait, or tells of the end or of a failure. Must not throw. Not `take`, which
+   * every iterator has where the language's iterator helpers are there.
+   */
+  arrived?(): Uint8Array | undefined;
 }
 
 /**

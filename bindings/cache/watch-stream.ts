@@ -56,7 +56,7 @@ export class WatchStream<T> {
       return false;
     }
     if (chunk === undefined) return false;
-    for (; chunk !== undefined; chunk = this.#exchange.take()) this.#frames.push(chunk);
+    for (; chunk !== undefined; chunk = this.#exchange.arrived()) this.#frames.push(chunk);
     return true;
   }
 

@@ -48,7 +48,8 @@ function gunzipped(body: AsyncIterable<Uint8Array>, what: string): AsyncIterable
   let failure: unknown;
   const source = Readable.from(body, { objectMode: false });
   const gunzip = createGunzip();
-  source.once('error', (error) => {
+  gunzip.on('error', () => undefined); // told to whoever reads; nobody may have begun
+  source.on('error', (error) => {
     failure = error;
     gunzip.destroy(error);
   });

@@ -36,8 +36,8 @@ interface Waiter {
 /** To be made when the answer comes and not when it is read: the connection may be lost between the two. */
 export class Chunks implements ChunkIterator {
   readonly #source: BodySource;
-  readonly #arrived: Uint8Array[] = [];
-  #arrivedBytes = 0;
+  readonly #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
   #paused = false;
   /** Those who asked while nothing was there. */
   readonly #waiters: Waiter[] = [];
@@ -69,7 +69,7 @@ export class Chunks implements ChunkIterator {
 
   next(): Promise<Result> {
     try {
-      const chunk = this.take();
+      const chunk = this.arrived();
       if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
       if (this.#isOver()) return Promise.resolve({ done: true, value: undefined });
     } catch (error) {
@@ -80,14 +80,14 @@ export class Chunks implements ChunkIterator {
     });
   }
 
-  take(): Uint8Array | undefined {
+  arrived(): Uint8Array | undefined {
     this.#takeBack();
     const { signal, stream } = this.#source;
     if (this.#over || signal?.aborted) return undefined;
-    const chunk = this.#arrived.shift();
+    const chunk = this.#waiting.shift();
     if (chunk === undefined) return undefined;
-    this.#arrivedBytes -= chunk.length;
-    if (this.#paused && this.#arrivedBytes === 0) {
+    this.#waitingBytes -= chunk.length;
+    if (this.#paused && this.#waitingBytes === 0) {
       this.#paused = false;
       stream.resume();
     }
@@ -98,7 +98,8 @@ export class Chunks implements ChunkIterator {
   /** A body that has come to its end keeps its connection. */
   async return(): Promise<Result> {
     this.#over = true;
-    this.#arrived.length = 0;
+    this.#waiting.length = 0;
+    for (const { reject } of this.#waiters.splice(0)) reject(failed('reset', this.#source.what, undefined));
     if (!(this.#ended && this.#source.whole())) this.#source.cut();
     return { done: true, value: undefined };
   }
@@ -113,9 +114,9 @@ export class Chunks implements ChunkIterator {
       waiter.resolve({ done: false, value: chunk });
       return;
     }
-    this.#arrivedBytes += chunk.length;
-    this.#arrived.push(chunk);
-    if (this.#arrivedBytes < HIGH_WATER) return;
+    this.#waitingBytes += chunk.length;
+    this.#waiting.push(chunk);
+    if (this.#waitingBytes < HIGH_WATER) return;
     this.#paused = true;
     stream.pause();
   }

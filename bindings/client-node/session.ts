@@ -90,7 +90,11 @@ export class Session {
     stream.once('close', () => this.release());
     stream.once('response', () => {
       this.#heard();
-      stream.on('data', () => this.#heard()); // not before: it sets the stream going, and whoever reads it begins in this turn
+      // Not before: it sets the stream going, and whoever reads it begins in this turn. What a reader that was busy takes now may have come
+      // long ago: it is no answer to a PING.
+      stream.on('data', () => {
+        if (this.#askedAt === undefined) this.#heard();
+      });
     });
     return stream;
   }

@@ -43,16 +43,16 @@ test('what has arrived is taken without waiting, in order, and the rest is waite
   for (const text of ['a', 'b', 'c']) stream.push(bytes(text));
   expect(textOf((await first).value)).toBe('a');
   await macrotask();
-  expect(textOf(chunks.take())).toBe('b');
+  expect(textOf(chunks.arrived())).toBe('b');
   expect(textOf((await chunks.next()).value)).toBe('c');
-  expect(chunks.take()).toBeUndefined();
+  expect(chunks.arrived()).toBeUndefined();
   const last = chunks.next();
   stream.push(bytes('d'));
   expect(textOf((await last).value)).toBe('d');
   stream.push(null);
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
-  expect(chunks.take()).toBeUndefined();
+  expect(chunks.arrived()).toBeUndefined();
   expect(counted()).toBe(4);
 });
 
@@ -91,8 +91,8 @@ test('what came before the connection was lost is handed out before that is told
   await macrotask();
   stream.destroy(new Error('ECONNRESET'));
   await macrotask();
-  expect(textOf(chunks.take())).toBe('a');
-  expect(chunks.take()).toBeUndefined();
+  expect(textOf(chunks.arrived())).toBe('a');
+  expect(chunks.arrived()).toBeUndefined();
   const failure: unknown = await chunks.next().catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(TransportError);
   expect(failure).toMatchObject({ kind: 'reset', cause: { message: 'ECONNRESET' } });
@@ -105,7 +105,7 @@ test('after the signal nothing is handed out any more', async () => {
   stream.push(bytes('a'));
   await macrotask();
   abort.abort();
-  expect(chunks.take()).toBeUndefined();
+  expect(chunks.arrived()).toBeUndefined();
   await expect(chunks.next()).rejects.toMatchObject({ kind: 'aborted' });
   expect(await drained(chunks)).toBe('');
 });
@@ -133,7 +133,7 @@ test.each([true, false])(
     const first = (await chunks.next()).value as Uint8Array;
     await macrotask();
     expect(first).toHaveLength(1);
-    const second = chunks.take() as Uint8Array;
+    const second = chunks.arrived() as Uint8Array;
     expect([first.length, second.length]).toEqual(transient ? [0, 1] : [1, 1]);
     const third = (await chunks.next()).value as Uint8Array;
     expect([second.length, third.length]).toEqual(transient ? [0, 1] : [1, 1]);

@@ -6,6 +6,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { macrotask } from '../../bindings/clock.ts';
 import { serveH2 } from './h2-servers.ts';
 import { type Authority, authority, certificate, serve, text } from './servers.ts';
 
@@ -127,4 +128,27 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
     expect(await next).toBeInstanceOf(TransportError);
     expect(await next).toMatchObject({ kind: 'reset' });
   });
+});
+
+test('an abort between a compressed answer and its first read ends the exchange, and nothing else', async () => {
+  // Story: the failure of the body went to a decompressor that nobody listened to yet, which ended the process.
+  const uncaught: unknown[] = [];
+  const others = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (error) => uncaught.push(error));
+  try {
+    const transport = await versions['HTTP/1.1']((_, answer) => {
+      answer.writeHead(200, { 'content-encoding': 'gzip' });
+      answer.write(gzipSync('x'.repeat(100)));
+    });
+    const abort = new AbortController();
+    const { body } = await get(transport, abort.signal);
+    abort.abort();
+    for (let i = 0; i < 20; i++) await macrotask();
+    await expect(body[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: 'aborted' });
+    expect(uncaught).toEqual([]);
+  } finally {
+    process.removeAllListeners('uncaughtException');
+    for (const listener of others) process.on('uncaughtException', listener);
+  }
 });

@@ -1,0 +1,74 @@
+/** How a session of HTTP/2 tells a dead connection from one whose reader was busy: over a stream whose bytes come when the test says so. */
+import { EventEmitter } from 'node:events';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { readBody } from '../../bindings/client-node/body.ts';
+import { Session } from '../../bindings/client-node/session.ts';
+import { FakeClock, macrotask } from '../../bindings/clock.ts';
+
+/** What of node's a session uses. */
+class Connection extends EventEmitter {
+  closed = false;
+  destroyed = false;
+  pings = 0;
+  readonly remoteSettings = { maxConcurrentStreams: 100 };
+  readonly stream = new Readable({ read: () => undefined, highWaterMark: 65_536 });
+  request(): Readable {
+    return this.stream;
+  }
+  ping(): boolean {
+    this.pings++;
+    return true;
+  }
+  destroy(): void {
+    this.destroyed = true;
+  }
+  ref(): void {}
+  unref(): void {}
+  close(): void {}
+}
+
+test.each([false, true])(
+  'bytes that came long ago do not answer a PING; the reader goes on meanwhile: %s',
+  async (goesOn) => {
+    const clock = new FakeClock();
+    const connection = new Connection();
+    const { stream } = connection;
+    const session = new Session(connection as unknown as ClientHttp2Session, {
+      clock,
+      readIdleTimeout: 30_000,
+      pingTimeout: 15_000,
+    });
+    session.reserve();
+    const opened: ClientHttp2Stream = session.request({}, undefined);
+    let body: AsyncIterator<Uint8Array> | undefined;
+    opened.once('response', () => {
+      const source = {
+        stream,
+        whole: () => true,
+        cut: () => undefined,
+        what: 'x',
+        signal: undefined,
+        transient: false,
+      };
+      body = readBody(source)[Symbol.asyncIterator]();
+    });
+    stream.emit('response', {});
+    for (let i = 0; i < 6; i++) stream.push(new Uint8Array(16_384));
+    const turns = async (): Promise<void> => {
+      for (let i = 0; i < 3; i++) await macrotask();
+    };
+    await turns();
+    await clock.run(30_000);
+    expect(connection.pings).toBe(1);
+    await clock.run(14_000);
+    if (goesOn) {
+      for (let i = 0; i < 6; i++) expect((await body?.next())?.done).toBe(false);
+    }
+    await turns();
+    await clock.run(2_000);
+    await turns();
+    expect(connection.destroyed).toBe(true);
+  },
+);
