@@ -1,6 +1,6 @@
 /**
- * A stream of node as chunks, on the way of every event of a watch: so by hand and on 'data'. With a generator over 'readable' the chunks of a watch cost
- * 1.6 µs an event more than to count their bytes does (50 000 events of 4.7 KB over loopback, 14 of them a socket read).
+ * A stream of node as chunks, on the way of every event of a watch: so by hand and on 'data'. With a generator over 'readable' the first 50 000 events of an informer took
+ * 14.3 µs of CPU each in place of 13.1, for what V8 has to compile; a reader that only counts bytes took 5.4 either way, and a warm informer is no faster.
  *
  * What this file keeps true: every byte that came is handed out before the end or the failure is told; nothing is read from the socket while enough waits,
  * so that the server feels the back-pressure; a body that was cut never ends cleanly.
@@ -20,7 +20,7 @@ export interface BodySource {
   /** For messages. */
   what: string;
   signal: AbortSignal | undefined;
-  /** The reader is done with a chunk when it asks for the next one ({@link TransportRequest.transient}). */
+  /** The reader is done with a chunk when it asks for the next one: `transient` of the request. */
   transient: boolean;
 }
 
