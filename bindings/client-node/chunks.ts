@@ -7,10 +7,13 @@
  */
 import type { Readable } from 'node:stream';
 import type { ChunkIterator } from '../cache/transport.ts';
+import type { SocketTap } from './socket-tap.ts';
 import { failed } from './wire.ts';
 
 export interface BodySource {
   stream: Readable;
+  /** Where the bytes may come from instead. */
+  tap?: SocketTap | undefined;
   /** Asked after 'end': whether that was the end of the body, or only that of the connection. */
   whole: () => boolean;
   /** Ends the exchange before its time. */
@@ -51,7 +54,8 @@ export class Chunks implements ChunkIterator {
 
   constructor(source: BodySource) {
     this.#source = source;
-    const { stream } = source;
+    const { stream, tap } = source;
+    tap?.take((piece) => this.#arrive(piece));
     stream.on('data', (chunk: Uint8Array) => this.#arrive(chunk));
     stream.on('error', (error) => {
       this.#failure = error;
@@ -82,7 +86,7 @@ export class Chunks implements ChunkIterator {
 
   arrived(): Uint8Array | undefined {
     this.#takeBack();
-    const { signal, stream } = this.#source;
+    const { signal, stream, tap } = this.#source;
     if (this.#over || signal?.aborted) return undefined;
     const chunk = this.#waiting.shift();
     if (chunk === undefined) return undefined;
@@ -90,6 +94,7 @@ export class Chunks implements ChunkIterator {
     if (this.#paused && this.#waitingBytes === 0) {
       this.#paused = false;
       stream.resume();
+      tap?.resume();
     }
     this.#last = chunk;
     return chunk;
@@ -104,21 +109,23 @@ export class Chunks implements ChunkIterator {
     return { done: true, value: undefined };
   }
 
-  #arrive(chunk: Uint8Array): void {
+  /** False: nothing more is read for now. */
+  #arrive(chunk: Uint8Array): boolean {
     const { count, stream } = this.#source;
     count?.(chunk.length);
-    if (this.#over) return;
+    if (this.#over) return true;
     const waiter = this.#waiters.shift();
     if (waiter !== undefined) {
       this.#last = chunk;
       waiter.resolve({ done: false, value: chunk });
-      return;
+      return true;
     }
     this.#waitingBytes += chunk.length;
     this.#waiting.push(chunk);
-    if (this.#waitingBytes < HIGH_WATER) return;
+    if (this.#waitingBytes < HIGH_WATER) return true;
     this.#paused = true;
     stream.pause();
+    return false;
   }
 
   /** True at the end; throws where that came too early, once. Asked when nothing is left that may be handed out. */
@@ -154,7 +161,8 @@ export class Chunks implements ChunkIterator {
     const last = this.#last;
     if (last === undefined) return;
     this.#last = undefined;
-    if (!this.#source.transient) return;
+    const { tap, transient } = this.#source;
+    if (!transient || tap?.giveBack(last)) return;
     const { buffer, byteLength } = last;
     if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
   }

@@ -8,6 +8,7 @@ import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { kindOfHostError, type TransportErrorKind } from '../cache/transport.ts';
 import { type Health, Session } from './session.ts';
 import { keepAlive } from './socket.ts';
+import { SocketTap } from './socket-tap.ts';
 import type { TlsMaterial } from './tls.ts';
 
 /** A session where the server speaks HTTP/2, or else a connected socket for HTTP/1.1. */
@@ -75,14 +76,17 @@ export class Dial {
     reject: (error: DialError) => void,
   ): void {
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    const socket = tlsConnect({
-      ...tls,
-      host,
-      port: Number(url.port || 443),
-      // SNI carries names only; without one node:tls checks the certificate against `host`.
-      servername: tls.servername ?? (isIP(host) === 0 ? host : ''),
-      ALPNProtocols: ['h2', 'http/1.1'],
-    });
+    const socket = SocketTap.on((onread) =>
+      tlsConnect({
+        ...tls,
+        ...onread,
+        host,
+        port: Number(url.port || 443),
+        // SNI carries names only; without one node:tls checks the certificate against `host`.
+        servername: tls.servername ?? (isIP(host) === 0 ? host : ''),
+        ALPNProtocols: ['h2', 'http/1.1'],
+      }),
+    );
     keepAlive(socket);
     let session: ClientHttp2Session | undefined;
     let timer: unknown;

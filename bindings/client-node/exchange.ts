@@ -13,6 +13,7 @@ import {
 } from '../cache/transport.ts';
 import { decoded, isTransient, readBody } from './body.ts';
 import { isConnected, keepAlive } from './socket.ts';
+import { SocketTap } from './socket-tap.ts';
 import {
   aborted,
   describe,
@@ -63,6 +64,7 @@ export function exchange(
     let connected = false;
     client.once('socket', (socket) => {
       keepAlive(socket);
+      SocketTap.of(socket)?.expect();
       whenConnected(socket, () => {
         connected = true;
       });
@@ -78,7 +80,18 @@ export function exchange(
       const whole = (): boolean => response.complete;
       const encoding = headerOf(response.headers, 'content-encoding');
       const transient = isTransient(request, encoding);
-      const body = readBody({ stream: response, whole, cut: () => response.destroy(), what, signal, transient });
+      const tap = SocketTap.of(response.socket);
+      const isTapped = transient && isChunked(request, response);
+      if (!isTapped) tap?.leave();
+      const body = readBody({
+        stream: response,
+        tap: isTapped ? tap : undefined,
+        whole,
+        cut: () => response.destroy(),
+        what,
+        signal,
+        transient,
+      });
       try {
         resolve({
           status: response.statusCode ?? 0,
@@ -108,6 +121,12 @@ export function exchange(
     });
     client.end(request.body);
   });
+}
+
+/** Whether the bytes that follow the head are those of chunks, and nothing is done to them but that. */
+function isChunked({ method }: TransportRequest, { headers, httpVersion, statusCode }: IncomingMessage): boolean {
+  const hasBody = method === 'GET' && statusCode !== 204 && statusCode !== 304;
+  return hasBody && httpVersion === '1.1' && headerOf(headers, 'transfer-encoding') === 'chunked';
 }
 
 function open(route: Route, request: TransportRequest, fresh: boolean): ClientRequest {

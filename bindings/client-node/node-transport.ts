@@ -6,6 +6,7 @@ import { invalid, requireFunction } from '../errors.ts';
 import { DialError } from './dial.ts';
 import { exchange } from './exchange.ts';
 import { ConnectionPool, type Connections } from './pool.ts';
+import { IS_NODE } from './socket.ts';
 import { streamExchange } from './stream-exchange.ts';
 import { aborted, type Closable, describe, failed, type Target, type Track, withSecondTry } from './wire.ts';
 
@@ -29,9 +30,6 @@ export interface Destination extends Target {
   /** Instead of the transport's own pool, such as an agent that goes through a proxy. It is not closed by the transport. */
   agent?: HttpAgent;
 }
-
-/** Deno and Bun claim to be node, and their node:http2 is young. */
-const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;
 
 export class NodeTransport implements Transport {
   readonly #destination: () => Promise<Destination> | Destination;

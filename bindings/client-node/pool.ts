@@ -10,6 +10,7 @@ import type { TLSSocket } from 'node:tls';
 import { Dial, DialError } from './dial.ts';
 import type { Health, Session } from './session.ts';
 import { KEEP_ALIVE_DELAY } from './socket.ts';
+import { SocketTap } from './socket-tap.ts';
 import { sameMaterial, type TlsMaterial } from './tls.ts';
 
 /**
@@ -63,7 +64,7 @@ export class Connections {
     this.#agent =
       url.protocol === 'https:'
         ? new DialedAgent({ ...AGENT_OPTIONS, ...material }, this.#dialed)
-        : new HttpAgent(AGENT_OPTIONS);
+        : new TappedAgent(AGENT_OPTIONS);
   }
 
   serves(url: URL, material: TlsMaterial): boolean {
@@ -151,7 +152,16 @@ export class Connections {
   }
 }
 
-/** An agent whose next connections may be there already. */
+type ConnectArguments = Parameters<HttpAgent['createConnection']>;
+
+/** An agent whose answers can be read past node's parser. */
+class TappedAgent extends HttpAgent {
+  override createConnection(...[options, ...rest]: ConnectArguments): Duplex | null | undefined {
+    return SocketTap.on((onread) => super.createConnection({ ...options, ...onread }, ...rest));
+  }
+}
+
+/** The same, whose next connections may be there already. */
 class DialedAgent extends HttpsAgent {
   readonly #dialed: TLSSocket[];
 
@@ -160,10 +170,11 @@ class DialedAgent extends HttpsAgent {
     this.#dialed = dialed;
   }
 
-  override createConnection(...args: Parameters<HttpsAgent['createConnection']>): Duplex | null | undefined {
+  override createConnection(...[options, ...rest]: ConnectArguments): Duplex | null | undefined {
     let socket = this.#dialed.pop();
     while (socket?.destroyed) socket = this.#dialed.pop();
-    if (socket === undefined) return super.createConnection(...args);
+    if (socket === undefined)
+      return SocketTap.on((onread) => super.createConnection({ ...options, ...onread }, ...rest));
     socket.ref();
     return socket;
   }

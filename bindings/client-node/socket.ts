@@ -18,3 +18,6 @@ export function keepAlive(socket: Socket): void {
 export function isConnected(socket: Socket): boolean {
   return !socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true;
 }
+
+/** Deno and Bun claim to be node: their node:http2 is young, and their sockets know no `onread`. */
+export const IS_NODE = process.versions.deno === undefined && process.versions.bun === undefined;

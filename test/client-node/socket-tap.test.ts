@@ -1,0 +1,305 @@
+/**
+ * Bodies that are read past node's parser: the same bytes as through it, whatever the chunks look like and wherever the kernel cuts them, and
+ * a connection that is as good afterwards as node would have left it.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type OnReadOpts, type Server, Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import type { TransportResponse } from 'capstan/cache';
+import { httpTransport } from 'capstan/client-node';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SocketTap } from '../../bindings/client-node/socket-tap.ts';
+import { macrotask } from '../../bindings/clock.ts';
+import { Random, testSeed } from '../random.ts';
+import { authority, certificate } from './servers.ts';
+
+const seed = testSeed();
+console.log(`test/client-node/socket-tap.test.ts: CAPSTAN_SEED=${seed}`);
+
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n';
+const END = '0\r\n\r\n';
+const chunk = (text: string, size = text.length.toString(16)): string => `${size}\r\n${text}\r\n`;
+const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+
+/** A socket that nothing connects, into which the test reads as node would. */
+async function tapped(take: (piece: Uint8Array) => boolean = () => true) {
+  let onread = {} as OnReadOpts;
+  const socket = SocketTap.on((options) => {
+    onread = options.onread as OnReadOpts;
+    return new Socket();
+  });
+  const nextBuffer = onread.buffer as () => Uint8Array | undefined;
+  const tap = SocketTap.of(socket) as SocketTap;
+  let buffer = nextBuffer() as Uint8Array;
+  let node = '';
+  let pieces = '';
+  let isTaken: boolean | undefined;
+  socket.on('error', () => undefined);
+  socket.on('data', (bytes: Uint8Array) => {
+    node += latin1(bytes);
+    if (isTaken !== undefined || !/HTTP\/1.1 200.*\r\n\r\n/s.test(node)) return;
+    isTaken = tap.take((piece) => {
+      pieces += latin1(piece);
+      const more = take(piece);
+      tap.giveBack(piece);
+      return more;
+    });
+  });
+  tap.expect();
+  await macrotask(); // a stream that has just been made tells nothing at once
+  return {
+    socket,
+    tap,
+    /** What node's answer to the callback is: whether it goes on reading. */
+    read(text: string): boolean {
+      buffer.set(Buffer.from(text, 'latin1'));
+      const goOn = onread.callback(text.length, buffer as Buffer);
+      buffer = nextBuffer() ?? buffer;
+      return goOn !== false;
+    },
+    node: () => node,
+    pieces: () => pieces,
+    isTaken: () => isTaken,
+  };
+}
+
+describe('what node sees and what the reader gets', () => {
+  const body = `${chunk('one')}${chunk('0123456789abcdef')}${chunk('x'.repeat(171), 'Ab')}${chunk('\r\n0\r\n\r\n', '0007')}`;
+  const expected = `one0123456789abcdef${'x'.repeat(171)}\r\n0\r\n\r\n`;
+  const answer = HEAD + body + END;
+
+  test('wherever the bytes are cut in two', async () => {
+    for (let cut = 1; cut < answer.length; cut++) {
+      const { read, node, pieces, isTaken } = await tapped();
+      read(answer.slice(0, cut));
+      read(answer.slice(cut));
+      expect([cut, isTaken(), pieces(), node()]).toEqual([cut, true, expected, HEAD + END]);
+    }
+  });
+
+  test('byte by byte', async () => {
+    const { read, node, pieces } = await tapped();
+    for (const byte of answer) read(byte);
+    expect([pieces(), node()]).toEqual([expected, HEAD + END]);
+  });
+
+  test('a head before the head', async () => {
+    const early = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n';
+    for (let cut = 1; cut < early.length + 40; cut++) {
+      const { read, node, pieces } = await tapped();
+      const all = early + answer;
+      read(all.slice(0, cut));
+      read(all.slice(cut));
+      expect([cut, pieces(), node()]).toEqual([cut, expected, early + HEAD + END]);
+    }
+  });
+
+  test.each([
+    ['trailers', `${chunk('one')}0\r\nDigest: abc\r\n\r\n`, 'one', '0\r\nDigest: abc\r\n\r\n'],
+    ['an extension', `${chunk('one')}3;a="b"\r\ntwo\r\n${END}`, 'one', `3;a="b"\r\ntwo\r\n${END}`],
+    ['a size of no digits', `${chunk('one')}\r\ntwo\r\n`, 'one', '\r\ntwo\r\n'],
+    ['a size that is none', `${chunk('one')}fg\r\ntwo\r\n`, 'one', 'fg\r\ntwo\r\n'],
+    ['a size that is not ended', `${chunk('one')}3\rxtwo\r\n`, 'one', '3\rxtwo\r\n'],
+    ['a size of many digits', `${chunk('one')}123456789a\r\n`, 'one', '123456789a\r\n'],
+    ['what follows the end', `${chunk('one')}${END}HTTP/1.1 200 OK\r\n`, 'one', `${END}HTTP/1.1 200 OK\r\n`],
+  ])('goes on with node from %s on', async (_, text, first, rest) => {
+    for (let cut = 1; cut < text.length; cut++) {
+      const { read, node, pieces } = await tapped();
+      read(HEAD + text.slice(0, cut));
+      read(text.slice(cut));
+      expect([cut, pieces(), node()]).toEqual([cut, first, HEAD + rest]);
+    }
+  });
+
+  test('data that are longer than their size end the connection: where node is, their chunk has not begun', async () => {
+    for (const text of ['3\r\nonetwo\r\n', '3\r\none\rtwo']) {
+      const { read, node, pieces, socket } = await tapped();
+      expect(read(HEAD + text)).toBe(false);
+      expect([pieces(), node(), socket.destroyed]).toEqual(['one', HEAD, true]);
+      expect(socket.errored?.message).toMatch(/longer than its size/);
+      expect(read(`${chunk('more')}${END}`)).toBe(false);
+      expect(node()).toBe(HEAD);
+    }
+  });
+
+  test('a reader that has enough stops the socket', async () => {
+    let more = false;
+    const { read } = await tapped(() => more);
+    expect(read(HEAD)).toBe(true);
+    expect(read(chunk('one'))).toBe(false);
+    more = true;
+    expect(read(chunk('two'))).toBe(true);
+  });
+
+  test('a body that is left to node is all node sees', async () => {
+    const { read, node, pieces, socket, tap } = await tapped();
+    socket.removeAllListeners('data');
+    let seen = '';
+    socket.on('data', (bytes: Uint8Array) => {
+      seen += latin1(bytes);
+      tap.leave();
+    });
+    read(answer.slice(0, 100));
+    read(answer.slice(100));
+    expect([seen, node(), pieces()]).toEqual([answer, '', '']);
+  });
+
+  test('a head that node has not read yet is one whose body it reads', async () => {
+    const { read, node, isTaken, pieces, socket } = await tapped();
+    socket.pause();
+    read(HEAD + chunk('one'));
+    read(chunk('two'));
+    expect(isTaken()).toBeUndefined();
+    for (let bytes = socket.read(); bytes !== null; bytes = socket.read());
+    expect([isTaken(), node(), pieces()]).toEqual([false, HEAD + chunk('one') + chunk('two'), '']);
+  });
+});
+
+/** A server that says what the test says, and how often somebody connected. */
+async function raw(listener: (socket: Socket, request: number) => void, tls?: object) {
+  let connections = 0;
+  let requests = 0;
+  const onConnection = (socket: Socket): void => {
+    connections++;
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    socket.on('data', () => listener(socket, requests++));
+  };
+  const server: Server = tls === undefined ? createServer(onConnection) : createTlsServer(tls, onConnection);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const transport = httpTransport(
+    `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    tls === undefined ? {} : { tls: { rejectUnauthorized: false }, http2: false },
+  );
+  onTestFinished(async () => {
+    await transport.close?.();
+    server.close();
+  });
+  const get = (signal?: AbortSignal) => transport.request({ method: 'GET', path: '/', transient: true, signal });
+  return { get, connections: () => connections };
+}
+
+async function textOf({ body }: TransportResponse): Promise<string> {
+  let text = '';
+  for await (const piece of body) text += latin1(piece);
+  return text;
+}
+
+describe('over a connection', () => {
+  test('which serves the next request too, whatever its answer looks like', async () => {
+    const plain = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain';
+    const { get, connections } = await raw((socket, request) => {
+      if (request % 2 === 1) socket.write(plain);
+      else
+        socket.write(
+          `HTTP/1.1 103 Early Hints\r\n\r\n${HEAD}${chunk('first')}${chunk('second')}0\r\nTrailer: 1\r\n\r\n`,
+        );
+    });
+    for (let i = 0; i < 6; i++) expect(await textOf(await get())).toBe(i % 2 === 1 ? 'plain' : 'firstsecond');
+    expect(connections()).toBe(1);
+  });
+
+  test.each([
+    ['cut in the middle of a chunk', '5\r\nsec', true],
+    ['cut between two chunks', '', true],
+    ['cut before its last line', '0\r\n', true],
+    ['with a size that is none', 'zz\r\nsecond\r\n', false],
+    ['with data that are longer than their size', '3\r\nsecond\r\n', false],
+  ])('a body %s is told as lost, after all that came of it', async (_, rest, cut) => {
+    const { get } = await raw((socket) => {
+      socket.write(HEAD + chunk('first') + rest);
+      if (cut) setImmediate(() => socket.end());
+    });
+    const { body } = await get();
+    let text = '';
+    const reading = (async () => {
+      for await (const piece of body) text += latin1(piece);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'TRANSPORT', kind: 'reset' });
+    expect(text).toMatch(/^first/);
+    expect('firstsecond').toContain(text);
+  });
+
+  test('an abort ends it', async () => {
+    const { get } = await raw((socket) => socket.write(HEAD + chunk('first')));
+    const abort = new AbortController();
+    const { body } = await get(abort.signal);
+    const reader = body[Symbol.asyncIterator]();
+    expect(latin1((await reader.next()).value)).toBe('first');
+    const next = reader.next();
+    abort.abort();
+    await expect(next).rejects.toMatchObject({ kind: 'aborted' });
+  });
+
+  test('a reader that takes its time holds up the sender, and what it reads stays as it is until it asks for more', async () => {
+    const size = 24 * 1024 * 1024;
+    const data = Buffer.alloc(size);
+    for (let i = 0; i < size; i++) data[i] = (i * 7 + (i >>> 8)) & 0xff;
+    let server: Socket | undefined;
+    const { get } = await raw((socket) => {
+      server = socket;
+      socket.write(HEAD);
+      for (let at = 0; at < size; at += 100_000) {
+        const part = data.subarray(at, at + 100_000);
+        socket.write(`${part.length.toString(16)}\r\n`);
+        socket.write(part);
+        socket.write('\r\n');
+      }
+      socket.write(END);
+    });
+    const { body } = await get();
+    let at = 0;
+    let reads = 0;
+    const buffers = new Set<ArrayBufferLike>();
+    for await (const piece of body) {
+      // As much as the kernel's buffers take, and no more: node's own are the other end's.
+      if (reads === 0) for (let i = 0; i < 50; i++) await macrotask();
+      if (reads === 0) expect(server?.writableLength).toBeGreaterThan(size / 4);
+      if (reads++ % 16 === 0) await macrotask();
+      if (piece.length >= 4096) buffers.add(piece.buffer); // shorter ones are copies
+      expect(Buffer.compare(piece, data.subarray(at, at + piece.length)), `bytes from ${at} on`).toBe(0);
+      at += piece.length;
+    }
+    expect(at).toBe(size);
+    expect(reads).toBeGreaterThan(300);
+    expect(buffers.size).toBeLessThan(reads / 8);
+  });
+
+  test('random chunks in random writes are what was sent, with and without TLS', async () => {
+    const random = new Random(seed);
+    const authorityOf = await authority();
+    const tls = await certificate(authorityOf, '127.0.0.1');
+    for (const secure of [undefined, tls]) {
+      let sent = '';
+      const { get, connections } = await raw((socket) => {
+        let text = HEAD;
+        for (let i = random.int(200); i >= 0; i--) {
+          const data = String.fromCharCode(33 + random.int(90)).repeat(
+            1 + random.int(random.chance(0.05) ? 90_000 : 300),
+          );
+          sent += data;
+          text += chunk(data);
+          if (!random.chance(0.005)) continue;
+          sent += 'ext!';
+          text += chunk('ext!', '4;x=y');
+        }
+        text += END;
+        const write = (): void => {
+          const length = 1 + random.int(random.chance(0.5) ? 40 : 80_000);
+          socket.write(text.slice(0, length), 'latin1');
+          text = text.slice(length);
+          if (text !== '') setImmediate(write);
+        };
+        write();
+      }, secure);
+      for (let i = 0; i < 40; i++) {
+        sent = '';
+        const got = await textOf(await get());
+        expect(got === sent, `seed ${seed}, body ${i}: ${got.length} of ${sent.length} bytes`).toBe(true);
+      }
+      expect(connections()).toBe(1);
+    }
+  });
+});
