@@ -15,8 +15,8 @@ export interface TransportRequest {
   /** Ends the exchange at any moment, also while the body is read: both then fail with kind 'aborted'. */
   signal?: AbortSignal;
   /**
-   * The reader is done with each chunk of the body when it asks for the next one, so that the transport may take its memory back. What is
-   * kept beyond that has to be copied. Default false.
+   * The reader is done with each chunk of the body when it asks for the next one, so that the transport may take its memory back, or read the
+   * next bytes into it. What is kept beyond that has to be copied. Default false.
    */
   transient?: boolean;
 }

@@ -46,7 +46,7 @@ export class SocketTap {
   readonly onread: OnReadOpts;
   #socket: Socket | undefined;
   #mode = PASS;
-  /** Bytes of the end of a head, CR LF CR LF, that have been seen in a row. */
+  /** Bytes of the end of a head, CR LF CR LF, that have been seen in a row. 0 where no head is expected. */
   #matched = 0;
   /** node is being given the last byte of a head. */
   #atHeadEnd = false;
@@ -90,7 +90,6 @@ export class SocketTap {
   /** A request begins: the head of its answer is the next that comes. */
   expect(): void {
     this.#mode = HEAD;
-    this.#matched = 0;
   }
 
   /** The body of the answer that has just been told of is node's to read. */
@@ -210,7 +209,7 @@ export class SocketTap {
           this.#digits++;
           return true;
         }
-        if (byte !== CR || this.#digits === 0) return false;
+        if (byte !== CR) return false;
         this.#next = SIZE_LF;
         return true;
       }

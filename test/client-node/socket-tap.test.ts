@@ -112,7 +112,7 @@ describe('what node sees and what the reader gets', () => {
   });
 
   test('data that are longer than their size end the connection: where node is, their chunk has not begun', async () => {
-    for (const text of ['3\r\nonetwo\r\n', '3\r\none\rtwo']) {
+    for (const text of ['3\r\nonetwo\r\n', '3\r\none\rtwo', '3\r\nonex\n']) {
       const { read, node, pieces, socket } = await tapped();
       expect(read(HEAD + text)).toBe(false);
       expect([pieces(), node(), socket.destroyed]).toEqual(['one', HEAD, true]);
@@ -120,6 +120,22 @@ describe('what node sees and what the reader gets', () => {
       expect(read(`${chunk('more')}${END}`)).toBe(false);
       expect(node()).toBe(HEAD);
     }
+  });
+
+  test('what looks like the end of a head and is none', async () => {
+    const head = HEAD.replace('chunked', 'chunked\r');
+    const { read, node, pieces } = await tapped();
+    read(head + chunk('one') + END);
+    expect([pieces(), node()]).toEqual(['one', head + END]);
+  });
+
+  test('a short piece keeps no buffer from being read into', async () => {
+    const lengths: number[] = [];
+    const { read } = await tapped(({ buffer }) => lengths.push(buffer.byteLength) > 0);
+    read(HEAD);
+    read(chunk('x'.repeat(4095)));
+    read(chunk('x'.repeat(4096)));
+    expect([lengths[0] === 65_536, lengths[1]]).toEqual([false, 65_536]);
   });
 
   test('a reader that has enough stops the socket', async () => {
