@@ -16,7 +16,7 @@ export interface TransportRequest {
   signal?: AbortSignal;
   /**
    * The reader is done with each chunk of the body when it asks for the next one, so that the transport may take its memory back, or read the
-   * next bytes into it. What is kept beyond that has to be copied. Default false.
+   * next bytes into it: so it asks for one at a time, and copies what it keeps. Default false.
    */
   transient?: boolean;
 }

@@ -40,6 +40,7 @@ interface Waiter {
 export class Chunks implements ChunkIterator {
   readonly #source: BodySource;
   readonly #waiting: Uint8Array[] = [];
+  /** Of memory, that came since nothing waited. */
   #waitingBytes = 0;
   #paused = false;
   /** Those who asked while nothing was there. */
@@ -55,7 +56,7 @@ export class Chunks implements ChunkIterator {
   constructor(source: BodySource) {
     this.#source = source;
     const { stream, tap } = source;
-    tap?.take((piece) => this.#arrive(piece));
+    tap?.take((piece, room) => this.#arrive(piece, room));
     stream.on('data', (chunk: Uint8Array) => this.#arrive(chunk));
     stream.on('error', (error) => {
       this.#failure = error;
@@ -90,11 +91,13 @@ export class Chunks implements ChunkIterator {
     if (this.#over || signal?.aborted) return undefined;
     const chunk = this.#waiting.shift();
     if (chunk === undefined) return undefined;
-    this.#waitingBytes -= chunk.length;
-    if (this.#paused && this.#waitingBytes === 0) {
-      this.#paused = false;
-      stream.resume();
-      tap?.resume();
+    if (this.#waiting.length === 0) {
+      this.#waitingBytes = 0;
+      if (this.#paused) {
+        this.#paused = false;
+        stream.resume();
+        tap?.resume();
+      }
     }
     this.#last = chunk;
     return chunk;
@@ -110,7 +113,7 @@ export class Chunks implements ChunkIterator {
   }
 
   /** False: nothing more is read for now. */
-  #arrive(chunk: Uint8Array): boolean {
+  #arrive(chunk: Uint8Array, room = chunk.length): boolean {
     const { count, stream } = this.#source;
     count?.(chunk.length);
     if (this.#over) return true;
@@ -120,7 +123,7 @@ export class Chunks implements ChunkIterator {
       waiter.resolve({ done: false, value: chunk });
       return true;
     }
-    this.#waitingBytes += chunk.length;
+    this.#waitingBytes += room;
     this.#waiting.push(chunk);
     if (this.#waitingBytes < HIGH_WATER) return true;
     this.#paused = true;

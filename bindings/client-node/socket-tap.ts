@@ -37,8 +37,12 @@ const DATA = 2;
 const DATA_CR = 3;
 const DATA_LF = 4;
 
-/** Takes a piece of the body, which stays as it is until it is given back; false: no more for now (`resume`). */
-export type TakePiece = (piece: Uint8Array) => boolean;
+/**
+ * Takes a piece of the body, which stays as it is until it is given back; false: no more for now (`resume`).
+ *
+ * @param room the bytes of memory that the piece keeps
+ */
+export type TakePiece = (piece: Uint8Array, room: number) => boolean;
 
 const taps = new WeakMap<object, SocketTap>();
 
@@ -58,14 +62,14 @@ export class SocketTap {
   #left = 0;
   /** What it has made to be read into. */
   readonly #buffers = new WeakSet<ArrayBufferLike>();
-  /** The socket needs another buffer to read into: it has none, or that holds a piece. */
-  #needsBuffer = true;
+  /** What the socket reads into; `undefined` as soon as a piece lies in it. */
+  #buffer: Uint8Array | undefined;
   /** Which nobody reads from or into. */
   readonly #spares: Uint8Array[] = [];
 
   private constructor() {
     this.onread = {
-      buffer: () => this.#buffer() as Uint8Array,
+      buffer: () => this.#toReadInto(),
       callback: (length, buffer) => this.#read(buffer as Uint8Array, length),
     };
   }
@@ -90,6 +94,7 @@ export class SocketTap {
   /** A request begins: the head of its answer is the next that comes. */
   expect(): void {
     this.#mode = HEAD;
+    this.#take = undefined; // of the last answer: it would keep its reader alive
   }
 
   /** The body of the answer that has just been told of is node's to read. */
@@ -119,16 +124,17 @@ export class SocketTap {
   /** Nobody reads a piece any more; to be called once for each. False: it is no piece of this. */
   giveBack({ buffer }: Uint8Array): boolean {
     if (!this.#buffers.has(buffer)) return false;
-    if (this.#mode === BODY && this.#spares.length < SPARES) this.#spares.push(new Uint8Array(buffer));
+    if (this.#mode === BODY && this.#spares.length < SPARES) this.#spares.push(Buffer.from(buffer));
     return true;
   }
 
-  /** For the next read; `undefined`: the one that there is. */
-  #buffer(): Uint8Array | undefined {
-    if (!this.#needsBuffer) return undefined;
-    this.#needsBuffer = false;
-    const spare = this.#spares.pop();
-    if (spare !== undefined) return spare;
+  /** Asked for after each read, and before the first one for each address of the server that is tried. */
+  #toReadInto(): Uint8Array {
+    this.#buffer ??= this.#spares.pop() ?? this.#newBuffer();
+    return this.#buffer;
+  }
+
+  #newBuffer(): Uint8Array {
     const made = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     this.#buffers.add(made.buffer);
     return made;
@@ -155,6 +161,12 @@ export class SocketTap {
     let at = from;
     while (at < to && matched < 4) {
       const byte = buffer[at] as number;
+      if (byte === LF && (matched & 1) === 0) {
+        // Lines that end in LF alone, which node takes where it is told to (--insecure-http-parser): it has to find the end then.
+        this.#mode = PASS;
+        this.#matched = 0;
+        return to;
+      }
       if (byte === ((matched & 1) === 0 ? CR : LF)) matched++;
       else matched = byte === CR ? 1 : 0;
       at++;
@@ -232,6 +244,7 @@ export class SocketTap {
   /** node goes on, with the size that has come so far: of the last chunk, or of one that is not plain. */
   #handOver(rest: Uint8Array): boolean {
     this.#mode = PASS;
+    this.#take = undefined;
     this.#spares.length = 0;
     const size = this.#digits === 0 ? '' : this.#size.toString(16);
     return this.#pass(Buffer.concat([Buffer.from(this.#next === SIZE_LF ? `${size}\r` : size), rest]));
@@ -239,9 +252,9 @@ export class SocketTap {
 
   #lend(buffer: Uint8Array, from: number, to: number): boolean {
     if (from === to) return true;
-    if (to - from < SHORT) return this.#take?.(Buffer.from(buffer.subarray(from, to))) ?? false;
-    this.#needsBuffer = true;
-    return this.#take?.(buffer.subarray(from, to)) ?? false;
+    if (to - from < SHORT) return this.#take?.(Buffer.from(buffer.subarray(from, to)), to - from) ?? false;
+    this.#buffer = undefined;
+    return this.#take?.(buffer.subarray(from, to), BUFFER_BYTES) ?? false;
   }
 }
 

@@ -3,7 +3,7 @@
  * a connection that is as good afterwards as node would have left it.
  */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type OnReadOpts, type Server, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type OnReadOpts, type Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { TransportResponse } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
@@ -28,9 +28,9 @@ async function tapped(take: (piece: Uint8Array) => boolean = () => true) {
     onread = options.onread as OnReadOpts;
     return new Socket();
   });
-  const nextBuffer = onread.buffer as () => Uint8Array | undefined;
+  const nextBuffer = onread.buffer as () => Uint8Array;
   const tap = SocketTap.of(socket) as SocketTap;
-  let buffer = nextBuffer() as Uint8Array;
+  let buffer = nextBuffer();
   let node = '';
   let pieces = '';
   let isTaken: boolean | undefined;
@@ -54,7 +54,7 @@ async function tapped(take: (piece: Uint8Array) => boolean = () => true) {
     read(text: string): boolean {
       buffer.set(Buffer.from(text, 'latin1'));
       const goOn = onread.callback(text.length, buffer as Buffer);
-      buffer = nextBuffer() ?? buffer;
+      buffer = nextBuffer();
       return goOn !== false;
     },
     node: () => node,
@@ -122,6 +122,17 @@ describe('what node sees and what the reader gets', () => {
     }
   });
 
+  test('a head whose lines end in LF alone, where node finds the end, is no head of ours', async () => {
+    const head = HEAD.replaceAll('\r\n', '\n');
+    const { read, node, pieces, isTaken } = await tapped();
+    read(head + chunk('\r\n\r\n') + chunk('HTTP/1.1 200 \r\n\r\n'));
+    expect([isTaken() ?? false, pieces(), node()]).toEqual([
+      false,
+      '',
+      head + chunk('\r\n\r\n') + chunk('HTTP/1.1 200 \r\n\r\n'),
+    ]);
+  });
+
   test('what looks like the end of a head and is none', async () => {
     const head = HEAD.replace('chunked', 'chunked\r');
     const { read, node, pieces } = await tapped();
@@ -185,8 +196,9 @@ async function raw(listener: (socket: Socket, request: number) => void, tls?: ob
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  const url = new URL(`${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`);
   const transport = httpTransport(
-    `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    url.origin,
     tls === undefined ? {} : { tls: { rejectUnauthorized: false }, http2: false },
   );
   onTestFinished(async () => {
@@ -194,7 +206,7 @@ async function raw(listener: (socket: Socket, request: number) => void, tls?: ob
     server.close();
   });
   const get = (signal?: AbortSignal) => transport.request({ method: 'GET', path: '/', transient: true, signal });
-  return { get, connections: () => connections };
+  return { url, get, connections: () => connections };
 }
 
 async function textOf({ body }: TransportResponse): Promise<string> {
@@ -215,6 +227,32 @@ describe('over a connection', () => {
     });
     for (let i = 0; i < 6; i++) expect(await textOf(await get())).toBe(i % 2 === 1 ? 'plain' : 'firstsecond');
     expect(connections()).toBe(1);
+  });
+
+  test('to the second address of a server that does not listen on its first', async () => {
+    // node then makes the handle anew, and asks again what to read into: without an answer, the bytes went where nobody looked.
+    const { url } = await raw((socket) => socket.write(HEAD + chunk('one') + END));
+    const addresses = [
+      { address: '::1', family: 6 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const socket = SocketTap.on((onread) =>
+      connect({
+        ...onread,
+        host: 'two.test',
+        port: Number(url.port),
+        autoSelectFamily: true,
+        lookup: (_, __, callback) => callback(null, addresses),
+      }),
+    );
+    let text = '';
+    socket.on('data', (bytes: Uint8Array) => {
+      text += latin1(bytes);
+      if (text.endsWith(END)) socket.destroy();
+    });
+    socket.write('GET / HTTP/1.1\r\n\r\n');
+    await once(socket, 'close');
+    expect(text).toBe(HEAD + chunk('one') + END);
   });
 
   test.each([
@@ -281,6 +319,31 @@ describe('over a connection', () => {
     expect(at).toBe(size);
     expect(reads).toBeGreaterThan(300);
     expect(buffers.size).toBeLessThan(reads / 8);
+  });
+
+  test('a reader that does not come is kept a buffer, not one for each read', async () => {
+    const event = 'x'.repeat(5000);
+    const { get } = await raw((socket) => {
+      socket.write(HEAD);
+      let left = 20;
+      const next = (): void => {
+        socket.write(chunk(event));
+        left--;
+        if (left > 0) setImmediate(next);
+        else socket.write(END);
+      };
+      next();
+    });
+    const { body } = await get();
+    for (let i = 0; i < 60; i++) await macrotask();
+    const buffers = new Set<ArrayBufferLike>();
+    let length = 0;
+    for await (const piece of body) {
+      length += piece.length;
+      if (piece.length >= 4096) buffers.add(piece.buffer);
+    }
+    expect(length).toBe(20 * event.length);
+    expect(buffers.size).toBeLessThan(4);
   });
 
   test('random chunks in random writes are what was sent, with and without TLS', async () => {
