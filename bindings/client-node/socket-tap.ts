@@ -1,7 +1,7 @@
 /**
  * The body of an answer straight from its socket: node's parser reads the head, and is given the end of the body, but what lies between is taken out of its chunks
  * (RFC 9112, section 7.1) here, where the kernel has put it. node's way makes a buffer for each read, copies each piece of the body into another one and sends it
- * through two streams: a reader that only counts bytes takes 4.9 µs of CPU for a watch event of 4.7 KB, and 1.3 in this way.
+ * through two streams: a loop that only reads takes 5.5 µs of CPU for a watch event of 4.7 KB in that way, and 2.2 in this (medians of five in turn).
  *
  * What this file keeps true: node's parser has seen a well-formed answer when the body has ended, so that all that HTTP says about the connection stays its
  * business; whatever is not the plainest form of a chunk (extensions, trailers, anything malformed) goes to it from the last boundary on; bytes lie where they
@@ -23,11 +23,11 @@ const LF = 0x0a;
 /** A longer size is node's to judge. */
 const MAX_DIGITS = 8;
 
-/** Who has the bytes. */
+/** Who gets the bytes: node. */
 const PASS = 0;
-/** node, up to the end of a head. */
+/** node, up to the end of a head; then it is decided anew. */
 const HEAD = 1;
-/** The reader. */
+/** The reader, but for what frames them. */
 const BODY = 2;
 
 /** What of a body comes next. */
