@@ -193,6 +193,7 @@ export class BytePlay {
       this.#indices.push(late);
       this.#later.shift();
     }
+    if (random.chance(0.001)) this.#tellOfOthers();
     const kind = random.int(14);
     if (kind < 4) {
       const json = JSON.stringify(this.#make());
@@ -289,6 +290,21 @@ export class BytePlay {
       this.#resourceVersion = '1';
     }
     this.check();
+  }
+
+  /** Until nothing is kept of what was told before. */
+  #tellOfOthers(): void {
+    const { store } = this.world;
+    const spec = { node: 'a', fill: '' } satisfies Spec;
+    const { short } = this.seen;
+    for (let i = 0; i < 2048; i++) {
+      const json = JSON.stringify(thing('other', ++this.#version, spec));
+      store.exchange(this.world.object(json), false);
+      this.#stored(json);
+    }
+    store.delete(new DeletedFinalStateUnknown<Thing>('n/other', undefined));
+    this.#model.delete('n/other');
+    this.seen.short = short;
   }
 
   #replace(list: readonly (readonly [Thing, string])[]): void {

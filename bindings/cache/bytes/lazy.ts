@@ -89,10 +89,7 @@ class Laziness extends Given {
 function decode({ version, first }: Source, index: number): unknown {
   const { shape, copy } = version;
   if (first === 0) {
-    if (index === shape.metadataIndex) {
-      const names = shape.metadataNames;
-      return makeObject(new Source(version, shape.names.length, names.length, undefined), names);
-    }
+    if (index === shape.metadataIndex) return metadataOf(version);
     if (copy === undefined && shape.large[index] === true) {
       const members = version.owner.members(version, index);
       if (members !== undefined) {
@@ -102,6 +99,30 @@ function decode({ version, first }: Source, index: number): unknown {
     }
   }
   return version.member(first + index);
+}
+
+/** In place of a model, of which nobody has had any use yet; and once somebody has read the metadata of such a version. */
+const UNREAD: Record<string, unknown> = {};
+const READ: Record<string, unknown> = {};
+
+/**
+ * Of an object that changes often, mostly nothing but resourceVersion changes in its metadata: then they are a copy of what was decoded once. With the reading of name and
+ * version 0.2 µs, where accessors take 1.3.
+ */
+function metadataOf(version: Version): object {
+  const { shape, model } = version;
+  if (model === undefined || model === UNREAD) {
+    if (model === UNREAD) version.model = READ;
+    return lazyMetadata(version);
+  }
+  if (model === READ) version.model = { ...lazyMetadata(version) };
+  const resourceVersion = version.known(shape.versionIndex) ?? version.member(shape.names.length + shape.versionIndex);
+  return Object.freeze({ ...version.model, resourceVersion });
+}
+
+function lazyMetadata(version: Version): object {
+  const { names, metadataNames } = version.shape;
+  return makeObject(new Source(version, names.length, metadataNames.length, undefined), metadataNames);
 }
 
 function nestedValue(version: Version, spans: string, index: number): unknown {
@@ -224,12 +245,13 @@ export function noteSlot(name: Request, slot: number): void {
 }
 
 /**
- * A version takes the place of another one of the same key, and has its name. Where the metadata are not the same, that is only sure when the namespace is: the key
+ * A version takes the place of another one of the same key, and has its name, and its metadata if that one was handed out a short while ago. Where the metadata are not the same, that is only sure when the namespace is: the key
  * `a/b` is that of `b` in `a`, and of an object without a namespace that calls itself `a/b`.
  *
  * @param sameMetadata but for what changes with each version
  */
-export function inheritName(version: Version, { name }: Version, sameMetadata: boolean): void {
+export function inherit(version: Version, { name, model, place }: Version, sameMetadata: boolean): void {
+  if (sameMetadata && place >= 0 && version.shape.isModel) version.model = model ?? UNREAD;
   if (name === undefined || version.name !== undefined) return;
   if (sameMetadata || namespaceOf(version) === name.namespace) version.name = name;
 }

@@ -15,6 +15,8 @@ export interface Shape {
   readonly versionIndex: number;
   readonly nameIndex: number;
   readonly namespaceIndex: number;
+  /** Whether metadata are the same but for their resourceVersion where the bits of change say so (assembly/changes.ts, which leaves out managedFields). */
+  readonly isModel: boolean;
   /** Whether a member is read in parts: spec and status. Data of a user's choice would have too many shapes. */
   readonly large: readonly boolean[];
   /** Values that are the same in every object of the kind, by member: kind and apiVersion. */
@@ -50,14 +52,16 @@ export class Shapes {
     if (shape === undefined) {
       const names = this.namesOf(number & 0xffff);
       const metadataNames = this.namesOf(number >>> 16);
+      const versionIndex = metadataNames.indexOf('resourceVersion');
       shape = {
         owner: this.#owner,
         names,
         metadataNames,
         metadataIndex: names.indexOf('metadata'),
-        versionIndex: metadataNames.indexOf('resourceVersion'),
+        versionIndex,
         nameIndex: metadataNames.indexOf('name'),
         namespaceIndex: metadataNames.indexOf('namespace'),
+        isModel: versionIndex >= 0 && !metadataNames.includes('managedFields'),
         large: names.map((name) => name === 'spec' || name === 'status'),
         constants: names.map((name) => this.#constants.get(name)),
         jsonOffset: SPANS + 8 * (names.length + metadataNames.length),

@@ -32,6 +32,10 @@ export class Version {
   seen = NOBODY;
   /** The object, while it is one of those that were handed out last (versions.ts); then, where it was asked for, what is left of it. */
   kept: object | WeakRef<object> | undefined;
+  /** Place among those that were handed out last, or -1. */
+  place = -1;
+  /** What its metadata are but for resourceVersion, where versions of one object follow each other so fast that it pays (lazy.ts). Given up with the object. */
+  model: Record<string, unknown> | undefined;
   /** Unlike `id` never used again. */
   readonly serial: number;
   /** Of the version that this one replaced in a store, and what changed then; 0: it replaced none. */

@@ -9,7 +9,7 @@ import { NO_MEMORY, NOTHING } from '../../instance.ts';
 import type { Request } from '../../request.ts';
 import { ANY, METADATA } from '../change.ts';
 import { takeCopy } from './copy.ts';
-import { inheritName, lazyObject, slotOfName } from './lazy.ts';
+import { inherit, lazyObject, slotOfName } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
 import { ASKED, NOBODY, Version } from './version.ts';
@@ -19,8 +19,8 @@ const REFERENCES = 2;
 const FLAGS = 3;
 const SPANS = 4;
 const IS_ASCII = 1;
-/** How many objects are kept for those who will ask for them: some hundred kilobytes, or a few megabytes where all of them are decoded whole. */
-const RECENT = 256;
+/** How many objects are kept for those who will ask for them, and for who is told of what replaces them: a megabyte, or twenty where all of them are decoded whole. */
+const RECENT = 2048;
 /** assembly/shapes.ts. */
 const NO_SHAPE = 0xffff;
 const OPEN_BRACE = 0x7b;
@@ -51,7 +51,7 @@ export class Versions {
   superseded = false;
   /** A list of everything is being collected. */
   gathering = false;
-  /** A ring of those whose object is kept. */
+  /** A ring of those whose object is kept, each in its `place`. */
   readonly #recent: (Version | undefined)[] = new Array(RECENT).fill(undefined);
   #nextRecent = 0;
 
@@ -128,14 +128,20 @@ export class Versions {
   handOut(version: Version, object: object): void {
     version.hand();
     if (version.object !== undefined) return;
-    const oldest = this.#recent[this.#nextRecent];
-    if (oldest !== undefined) oldest.resourceVersion = undefined;
-    if (oldest?.kept !== undefined && !(oldest.kept instanceof WeakRef)) {
-      oldest.kept = oldest.seen === ASKED ? new WeakRef(oldest.kept) : undefined;
-    }
-    this.#recent[this.#nextRecent] = version;
-    this.#nextRecent = (this.#nextRecent + 1) % RECENT;
+    const place = this.#nextRecent;
+    const oldest = this.#recent[place];
+    if (oldest !== undefined) this.#forget(oldest);
+    this.#recent[place] = version;
+    this.#nextRecent = (place + 1) % RECENT;
+    version.place = place;
     version.kept = object;
+  }
+
+  #forget(version: Version): void {
+    version.place = -1;
+    version.resourceVersion = undefined;
+    version.model = undefined;
+    version.kept = version.seen === ASKED ? new WeakRef(version.kept as object) : undefined;
   }
 
   /** The slot of a version's key, or NOTHING; with `intern` it gets one. Throws OUT_OF_MEMORY. */
@@ -232,7 +238,7 @@ export class Versions {
       version.hand();
     }
     if (before !== undefined) {
-      inheritName(version, before, (changes & METADATA) === 0);
+      inherit(version, before, (changes & METADATA) === 0);
       if (before.seen !== NOBODY) {
         version.replaced = before.serial;
         version.changes = changes;
@@ -274,7 +280,7 @@ export class Versions {
     this.#keep(version);
     if (old < 0) return;
     const before = this.#versions[old];
-    if (before !== undefined) inheritName(version, before, (changes & METADATA) === 0);
+    if (before !== undefined) inherit(version, before, (changes & METADATA) === 0);
     if (before !== undefined && before.seen !== NOBODY && old !== version.id) this.#follows(version, before, changes);
     this.#release(old);
   }
@@ -428,5 +434,8 @@ export class Versions {
     this.#versions[version.id] = undefined;
     version.id = -1;
     version.kept = undefined;
+    if (version.place < 0) return;
+    this.#recent[version.place] = undefined; // which would keep the copy of one that nobody holds
+    version.place = -1;
   }
 }
