@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The shared informer: one list and watch, one indexed store, any number of handlers.
  *

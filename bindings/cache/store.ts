@@ -63,7 +63,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /**
    * @param keyFunc default {@link deletionHandlingMetaNamespaceKeyFunc}
    * @param indexers functions or paths by index name
-   * @param bytes @internal what the objects are that a decoder of this store will leave as bytes
+   * @param bytes for this package alone: what the objects are that a decoder of this store will leave as bytes
    */
   constructor(
     keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string = deletionHandlingMetaNamespaceKeyFunc,
@@ -116,7 +116,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /**
    * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed.
-   * @param untold @internal as for `exchange`
+   * @param untold for this package alone: nobody will see the objects
    */
   replace(list: readonly T[], resourceVersion: string, untold = false): void {
     const objects = Array.from(list); // read once: key and index functions are a user's

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The embedded API server on a socket: requests are handed to serving.ts, one at a time. What it keeps true: `stop` leaves no socket, no timer and no listener behind, and a fault that is
  * taken back no longer hits any request that arrives afterwards.
