@@ -14,6 +14,7 @@ import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
 import { comparedAsBytes, metadataOf, nameOf, sameVersion } from './metadata.ts';
+import { RequestMap } from './request-map.ts';
 import type { EventHandler, HandlerQueue } from './source.ts';
 
 /** The priority of requests behind which there is no change. controller-runtime: `handler.LowPriority`. */
@@ -76,10 +77,10 @@ export function enqueueRequestForOwner(owner: OwnerResource, options: OwnerOptio
   if (versions !== undefined && !Array.isArray(versions))
     throw invalid('options.versions', 'an array of versions', versions);
   const addOwners = (queue: HandlerQueue, now: object, old?: object): void => {
-    const requests: Request[] = [];
+    const requests = new Requests();
     if (old !== undefined) collectOwners(old, owner, options, requests);
     collectOwners(now, owner, options, requests);
-    for (const request of requests) queue.add(request);
+    for (const request of requests.all) queue.add(request);
   };
   return withLowPriorityWhenUnchanged<object>({
     create: ({ object }, queue) => addOwners(queue, object),
@@ -111,7 +112,16 @@ export function enqueueRequestsFromMapFunc<T = object>(
   requireFunction('map', map);
   return withLowPriorityWhenUnchanged<T>({
     create: ({ object }, queue) => addAll(queue, [map(object)]),
-    update: ({ objectOld, objectNew }, queue) => addAll(queue, [map(objectOld), map(objectNew)]),
+    update: ({ objectOld, objectNew }, queue) => {
+      const old = map(objectOld);
+      try {
+        return addAll(queue, [old, map(objectNew)]);
+      } catch (error) {
+        // Nobody waits for the other answer any more.
+        if (isThenable(old)) old.then(undefined, (other) => handleError(other, 'handler enqueueRequestsFromMapFunc'));
+        throw error;
+      }
+    },
     delete: ({ object }, queue) => addAll(queue, [map(object)]),
     generic: ({ object }, queue) => addAll(queue, [map(object)]),
   });
@@ -128,9 +138,9 @@ function addAll(
 }
 
 function addEach(queue: HandlerQueue, lists: Iterable<Request>[]): void {
-  const requests: Request[] = [];
-  for (const list of lists) for (const request of list) addOnce(requests, request);
-  for (const request of requests) queue.add(request);
+  const requests = new Requests();
+  for (const list of lists) for (const request of list) requests.add(request);
+  for (const request of requests.all) queue.add(request);
 }
 
 /**
@@ -233,7 +243,7 @@ interface OwnerReference {
 }
 
 /** Stops at the first reference that cannot be judged; what was found before it counts. */
-function collectOwners(object: object, owner: OwnerResource, options: OwnerOptions, into: Request[]): void {
+function collectOwners(object: object, owner: OwnerResource, options: OwnerOptions, into: Requests): void {
   const metadata = metadataOf(object);
   const references = (metadata as { ownerReferences?: OwnerReference[] } | undefined)?.ownerReferences ?? [];
   for (const { apiVersion = '', kind, name, controller } of references) {
@@ -248,7 +258,7 @@ function collectOwners(object: object, owner: OwnerResource, options: OwnerOptio
         reportOwner(object, `a version of ${options.versions.join(', ')}`, apiVersion);
         return;
       }
-      addOnce(into, { namespace: owner.namespaced ? (metadata?.namespace ?? '') : '', name });
+      into.add({ namespace: owner.namespaced ? (metadata?.namespace ?? '') : '', name });
     }
     if (options.onlyController) return; // metav1.GetControllerOf: the first one
   }
@@ -268,8 +278,30 @@ function parseGroupVersion(apiVersion: string): { group: string; version: string
   return second === undefined ? { group: '', version: first } : { group: first, version: second };
 }
 
-/** Requests of one event are few. */
-function addOnce(requests: Request[], request: Request): void {
-  if (!requests.some(({ namespace, name }) => name === request.name && namespace === request.namespace))
-    requests.push(request);
+/** Up to so many requests are compared one by one. */
+const FEW = 16;
+
+/** The requests of one event, each once, in the order in which they came first. Mostly few; but a function may answer with all that there is. */
+class Requests {
+  readonly all: Request[] = [];
+  /** Those of `all`, once they are more than a few. */
+  #known: RequestMap<true> | undefined;
+
+  add(request: Request): void {
+    if (this.#has(request)) return;
+    this.all.push(request);
+    this.#known?.set(request, true);
+  }
+
+  #has(request: Request): boolean {
+    const { all } = this;
+    if (all.length < FEW) {
+      return all.some(({ namespace, name }) => name === request.name && namespace === request.namespace);
+    }
+    if (this.#known === undefined) {
+      this.#known = new RequestMap();
+      for (const each of all) this.#known.set(each, true);
+    }
+    return this.#known.has(request);
+  }
 }

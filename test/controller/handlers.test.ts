@@ -112,6 +112,37 @@ describe('enqueueRequestsFromMapFunc', () => {
     const rejecting = enqueueRequestsFromMapFunc(() => Promise.reject(error));
     await expect(rejecting.create?.(event, new RecordingHandlerQueue())).rejects.toBe(error);
   });
+
+  // Each request was compared with all before it: an event that asks for everything stood still for seconds, long enough to lose a lease.
+  test('looks at each of many requests a few times', () => {
+    let looks = 0;
+    const many = Array.from({ length: 20_000 }, (_, i) => ({
+      namespace: 'm',
+      get name() {
+        looks++;
+        return `x${i % 15_000}`;
+      },
+    }));
+    const added: Request[] = [];
+    const queue = { ...new RecordingHandlerQueue(), add: (each: Request) => void added.push(each) } as never;
+    enqueueRequestsFromMapFunc(() => many).generic?.({ object: {} }, queue);
+    expect(looks).toBeLessThan(10 * many.length);
+    expect(added.map(({ name }) => name)).toEqual(Array.from({ length: 15_000 }, (_, i) => `x${i}`));
+  });
+
+  // Nobody had the promise of the old state when the function threw for the new one: its rejection ended the process.
+  test('reports what it rejects with for the old state where it throws for the new one', async () => {
+    const handler = enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
+      if (metadata.name === 'new') throw new Error('no new');
+      return Promise.reject(new Error('no old'));
+    });
+    const event = { objectOld: thing('old'), objectNew: thing('new'), change: unknownChange };
+    expect(() => handler.update?.(event, new RecordingHandlerQueue())).toThrow('no new');
+    await new Promise(setImmediate);
+    expect(reported).toEqual([
+      { error: expect.objectContaining({ message: 'no old' }), what: 'handler enqueueRequestsFromMapFunc' },
+    ]);
+  });
 });
 
 describe('enqueueRequestForOwner', () => {
