@@ -62,8 +62,43 @@ class ManualSource implements QueueSource {
   }
 }
 
+/** What the queues of a name have counted that are disposed of: a counter that went back would look like a restart to whoever adds up its increases. */
+class EndedQueues implements QueueSource {
+  readonly name: string;
+  #adds = 0;
+  #retries: number | undefined;
+  readonly #queue = emptyCounts(DURATION_BUCKETS);
+  readonly #work = emptyCounts(DURATION_BUCKETS);
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  take(source: QueueSource): void {
+    this.#adds += source.adds() ?? 0;
+    const retries = source.retries();
+    if (retries !== undefined) this.#retries = (this.#retries ?? 0) + retries;
+    for (const [into, from] of [
+      [this.#queue, source.queueSeconds()],
+      [this.#work, source.workSeconds()],
+    ] as const) {
+      into.sum += from?.sum ?? 0;
+      for (let i = 0; i < into.counts.length; i++) into.counts[i] = (into.counts[i] ?? 0) + (from?.counts[i] ?? 0);
+    }
+  }
+
+  adds = (): number => this.#adds;
+  retries = (): number | undefined => this.#retries;
+  queueSeconds = (): Histogram => this.#queue;
+  workSeconds = (): Histogram => this.#work;
+  /** Gauges go with their queues. */
+  depth = (): undefined => undefined;
+  unfinishedSeconds = (): undefined => undefined;
+  longestSeconds = (): undefined => undefined;
+}
+
 /**
- * Collects the metrics of every named queue that it is given to.
+ * Collects the metrics of every named queue that it is given to. What they have counted stays when they are disposed of, as in client-go.
  *
  * @example
  * const metrics = new PrometheusProvider();
@@ -75,6 +110,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #flavor: Flavor;
   readonly #sources = new Set<QueueSource>();
   readonly #manual = new Map<string, ManualSource>();
+  readonly #ended = new Map<string, EndedQueues>();
 
   /**
    * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime' adds the label `controller`, two buckets,
@@ -178,7 +214,9 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
 
   [readsCore](source: QueueSource): () => void {
     this.#sources.add(source);
-    return () => this.#sources.delete(source);
+    return () => {
+      if (this.#sources.delete(source) && isAlive(source)) this.#endedOf(source.name).take(source);
+    };
   }
 
   newDepthMetric(name: string): { inc(): void; dec(): void } {
@@ -220,6 +258,16 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       this.#sources.add(source);
     }
     return source;
+  }
+
+  #endedOf(name: string): EndedQueues {
+    let ended = this.#ended.get(name);
+    if (ended === undefined) {
+      ended = new EndedQueues(name);
+      this.#ended.set(name, ended);
+      this.#sources.add(ended);
+    }
+    return ended;
   }
 
   #byName(): [string, QueueSource[]][] {

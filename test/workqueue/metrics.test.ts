@@ -271,14 +271,27 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     expect(families.get('workqueue_adds_total')?.samples[0]?.value).toBe(1);
   });
 
-  test('a queue that is disposed of leaves the text; one that is shut down stays', () => {
+  // Counters went with their queue: of two of a name the sum fell, which reads as a restart, and as work that never was.
+  test('the gauges of a queue that is disposed of leave the text, and what it has counted stays; of one that is shut down all does', () => {
     const metricsProvider = new PrometheusProvider();
-    const queue = make.queue({ name: 'q', metricsProvider, clock: new FakeClock() });
+    const clock = new FakeClock();
+    const value = (name: string) => parseText(metricsProvider.text()).get(`workqueue_${name}`)?.samples.at(-1)?.value;
+    const figures = () =>
+      ['depth', 'adds_total', 'queue_duration_seconds', 'work_duration_seconds', 'unfinished_work_seconds'].map(value);
+    const queue = make.queue({ name: 'q', metricsProvider, clock });
     queue.add('a');
+    queue.add('b');
+    queue.tryGet();
+    queue.done('a');
     queue.shutDown();
-    expect(parseText(metricsProvider.text()).get('workqueue_depth')?.samples[0]?.value).toBe(1);
+    expect(figures()).toEqual([1, 2, 1, 1, 0]);
     queue.dispose();
-    expect(metricsProvider.text()).toBe('');
+    expect(figures()).toEqual([undefined, 2, 1, 1, undefined]);
+    const next = make.queue({ name: 'q', metricsProvider, clock });
+    next.add('a');
+    expect(figures()).toEqual([1, 3, 1, 1, 0]);
+    next.dispose();
+    expect(figures()).toEqual([undefined, 3, 1, 1, undefined]);
   });
 });
 
