@@ -21,8 +21,12 @@ heap                all that is in memory, as a .heapsnapshot; the process stand
 heap?seconds=30     what was allocated in that time and is still there, sampled, as a .heapprofile
 `;
 
-/** Serves them at `/debug/pprof/`. One at a time: profiles of one process would measure each other. */
-export function serveProfiles(router: Router, clock: Clock): void {
+/**
+ * Serves them at `/debug/pprof/`. One at a time: profiles of one process would measure each other.
+ *
+ * @param stopping fires when the server is stopped
+ */
+export function serveProfiles(router: Router, clock: Clock, stopping: () => AbortSignal | undefined): void {
   let busy = false;
   const alone =
     (take: (seconds: number | undefined, request: IncomingMessage, response: ServerResponse) => Promise<void>) =>
@@ -48,7 +52,7 @@ export function serveProfiles(router: Router, clock: Clock): void {
   router.handle(
     '/debug/pprof/profile',
     alone(async (seconds = DEFAULT_SECONDS, _, response) => {
-      const profile = await record(response, clock, seconds, {
+      const profile = await record(response, clock, seconds, stopping(), {
         start: [['Profiler.enable'], ['Profiler.start']],
         stop: 'Profiler.stop',
       });
@@ -65,7 +69,7 @@ export function serveProfiles(router: Router, clock: Clock): void {
         });
         return;
       }
-      const profile = await record(response, clock, seconds, {
+      const profile = await record(response, clock, seconds, stopping(), {
         start: [['HeapProfiler.startSampling']],
         stop: 'HeapProfiler.stopSampling',
       });
@@ -84,6 +88,7 @@ async function record(
   response: ServerResponse,
   clock: Clock,
   seconds: number,
+  stopping: AbortSignal | undefined,
   { start, stop }: Recording,
 ): Promise<object> {
   // Loaded on the first request: the inspector is not built into every Node.
@@ -95,7 +100,7 @@ async function record(
   session.connect();
   try {
     for (const [method] of start) await session.post(method);
-    await sleep(clock, seconds * 1000, gone.signal);
+    await sleep(clock, seconds * 1000, AbortSignal.any([gone.signal, ...(stopping === undefined ? [] : [stopping])]));
     return stop === 'Profiler.stop'
       ? (await session.post('Profiler.stop')).profile
       : (await session.post('HeapProfiler.stopSampling')).profile;

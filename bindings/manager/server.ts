@@ -66,7 +66,7 @@ export class HTTPServer implements GroupedRunnable {
   #address: AddressInfo | undefined;
   #listening: PromiseWithResolvers<void> = Promise.withResolvers();
   #started = false;
-  #closing = false;
+  readonly #stopping = new AbortController();
   #ended = false;
 
   /** @throws CapstanError INVALID_ARGUMENT */
@@ -101,6 +101,11 @@ export class HTTPServer implements GroupedRunnable {
     const host = this.#bind.host ?? '127.0.0.1';
     const scheme = this.#options.tls === undefined ? 'http' : 'https';
     return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${this.#address.port}`;
+  }
+
+  /** Fires when it is stopped: an answer that waits for something had better come then. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
   }
 
   /** Resolves when it listens; rejects as `start` where it cannot. */
@@ -170,7 +175,7 @@ export class HTTPServer implements GroupedRunnable {
 
   #stop(server: Server): void {
     const { shutdownTimeout, clock = systemClock } = this.#options;
-    this.#closing = true;
+    this.#stopping.abort();
     server.close(); // and with it the connections that idle
     // An answer that has begun promised to keep its connection, which would idle for Node's keepAliveTimeout of 5 s.
     for (const response of this.#open) this.#closeWith(response);
@@ -188,7 +193,7 @@ export class HTTPServer implements GroupedRunnable {
   async #serve(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
     this.#open.add(response);
     response.once('close', () => this.#open.delete(response));
-    if (this.#closing) this.#closeWith(response);
+    if (this.stopping.aborted) this.#closeWith(response);
     try {
       await this.#options.handler(request, response);
     } catch (error) {

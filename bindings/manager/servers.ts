@@ -171,7 +171,8 @@ export class Servers {
     const router = this.#place('profiling', bindAddress, 'profiles');
     if (router === undefined) return;
     const inner = new Router();
-    serveProfiles(inner, this.#settings.clock);
+    const stopping = (): AbortSignal | undefined => this.#servers.get(bindAddress as string)?.stopping;
+    serveProfiles(inner, this.#settings.clock, stopping);
     router.handle('/debug/pprof/', guarded(inner.serve, { allowRemote, hosts: new Set() }));
   }
 

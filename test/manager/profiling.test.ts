@@ -97,14 +97,14 @@ describe('profiles', () => {
     expect((await response).status).toBe(200);
   });
 
-  test('do not hold up the end of a manager for longer than its grace (should stop serving pprof when stop is called)', async () => {
+  // The manager waited for the profile until its grace was over, and its end was a failure.
+  test('end with the manager, and are what there is by then (should stop serving pprof when stop is called)', async () => {
     const { get, clock, stop, done } = await profiled({ gracefulShutdownTimeout: 1000 });
-    const answer = get('/profile?seconds=600').catch(() => 'cut');
+    const answer = get('/profile?seconds=600');
     while (clock.timers() === 0) await new Promise(setImmediate);
     stop();
-    await clock.run(1000);
-    await expect(done).rejects.toMatchObject({ code: 'TIMEOUT' });
-    expect(await answer).toBe('cut');
+    expect((await (await answer).json()).nodes[0].callFrame.functionName).toBe('(root)');
+    await done;
     while (clock.timers() > 0) await new Promise(setImmediate);
     await expect(get('/')).rejects.toThrow();
   });
