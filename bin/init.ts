@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { CapstanError } from 'capstan';
 import { defineCustomResource, withJsonSchema } from 'capstan/client';
 import { type PackageFacts, projectManifest } from './project-manifest.ts';
+import { isKeyword } from './yaml.ts';
 
 export interface ProjectOptions {
   /** Of the custom resource, in CamelCase. */
@@ -60,6 +61,12 @@ function checkedNames({ kind, group, name }: ProjectOptions): Names {
   if (!/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
     throw wrong('--name', 'at most 63 small letters, digits and "-", such as "website-controller"', name);
   if (name === 'capstan') throw wrong('--name', 'another name than that of the package it depends on', name);
+  for (const [option, word] of [
+    ['--name', name],
+    ['--kind', kind],
+  ] as const) {
+    if (isKeyword(word)) throw wrong(option, 'a word that YAML does not take for true, false or nothing', word);
+  }
   // What is asked of a kind and a group, and what their plural is, is known there.
   const anything = withJsonSchema(
     { '~standard': { version: 1, vendor: 'capstan', validate: (value) => ({ value }) } },

@@ -48,6 +48,15 @@ function scalar(value: unknown): string {
 const PLAIN = /^[A-Za-z][-\w./]*( [-\w./,()]+)*$/;
 const KEYWORD = /^(?:y|n|yes|no|on|off|true|false|null|none)$/i;
 
+/** What JSON allows in a string and YAML 1.1 does not, or takes for the end of a line. */
+const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff]/g;
+
+/** Whether YAML 1.1 or 1.2 would take a plain word for something else than text. */
+export function isKeyword(word: string): boolean {
+  return KEYWORD.test(word);
+}
+
 function text(value: string): string {
-  return PLAIN.test(value) && !KEYWORD.test(value) ? value : JSON.stringify(value);
+  if (PLAIN.test(value) && !isKeyword(value)) return value;
+  return JSON.stringify(value).replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

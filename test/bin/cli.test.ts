@@ -45,6 +45,8 @@ describe('the command line', () => {
     [['init', at('new'), '--kind', 'fox'], 'a name in CamelCase such as "Website"'],
     [['init', at('new'), '--group', 'acme'], 'a domain such as "example.com"'],
     [['init', at('new'), '--name', 'Fox'], '--name expected at most 63 small letters'],
+    [['init', at('new'), '--name', 'on'], 'a word that YAML does not take for true, false or nothing, got on'],
+    [['init', at('new'), '--kind', 'Yes'], 'a word that YAML does not take for true, false or nothing, got Yes'],
     [['init', at('new'), '--name', 'capstan'], 'another name than that of the package'],
     [
       ['init', at('42')],

@@ -20,6 +20,13 @@ spec:
 `);
   });
 
+  // YAML 1.1 takes some of them for the end of a line, and refuses the others.
+  it('has no character that only JSON allows in a string', () => {
+    const text = 'a\u007fb\u0085c\u0099d\u2028e\ufefff';
+    expect(yamlOf(text)).toBe('"a\\u007fb\\u0085c\\u0099d\\u2028e\\ufefff"\n');
+    expect(loadYaml(yamlOf(text))).toBe(text);
+  });
+
   it.each([
     '',
     ' ',
