@@ -129,12 +129,13 @@ export function settingsOf(
   resource: Resource<never, string> | undefined,
   manager: Manager | undefined,
 ): Settings {
-  requireSettings(options);
+  requireSettings(options, 'options');
   const defaults: ControllerDefaults = manager?.controllerDefaults ?? {};
+  requireDefaults(defaults);
   const groupKind = resource === undefined ? '' : groupKindOf(resource);
   const name = options.name ?? resource?.kind.toLowerCase();
   if (name === undefined || name === '') {
-    throw invalid('options.name', 'a name, as there is no resource to take it from: use "for" or "name"', name);
+    throw invalid('options.name', 'a name; without one, that of the resource which "for" names', name);
   }
   const clock = options.clock ?? manager?.clock ?? systemClock;
   const metrics = options.metrics ?? (manager === undefined ? undefined : metricsOfManager(manager));
@@ -172,29 +173,38 @@ export function groupKindOf({ group, kind }: Pick<Resource<never>, 'group' | 'ki
   return group === '' ? kind : `${kind}.${group}`;
 }
 
-function requireSettings(options: ControllerSettings): void {
+function requireSettings(options: ControllerSettings, where: string): void {
   if (options.name !== undefined && typeof options.name !== 'string')
-    throw invalid('options.name', 'a string', options.name);
+    throw invalid(`${where}.name`, 'a string', options.name);
   if (options.maxConcurrentReconciles !== undefined)
-    requireInteger('options.maxConcurrentReconciles', options.maxConcurrentReconciles, 1);
+    requireInteger(`${where}.maxConcurrentReconciles`, options.maxConcurrentReconciles, 1);
   for (const flag of FLAGS) {
     if (options[flag] !== undefined && typeof options[flag] !== 'boolean')
-      throw invalid(`options.${flag}`, 'a boolean', options[flag]);
+      throw invalid(`${where}.${flag}`, 'a boolean', options[flag]);
   }
   for (const time of TIMES) {
     const ms: unknown = options[time] ?? 0;
-    if (typeof ms !== 'number' || !(ms >= 0)) throw invalid(`options.${time}`, 'milliseconds >= 0', ms);
+    if (typeof ms !== 'number' || !(ms >= 0)) throw invalid(`${where}.${time}`, 'milliseconds >= 0', ms);
   }
   for (const method of ['now', 'setTimer', 'clearTimer'] as const) {
-    if (options.clock !== undefined) requireFunction(`options.clock.${method}`, options.clock?.[method]);
+    if (options.clock !== undefined) requireFunction(`${where}.clock.${method}`, options.clock?.[method]);
   }
-  if (options.rateLimiter !== undefined) checkLimiter('options.rateLimiter', options.rateLimiter);
-  if (options.newQueue !== undefined) requireFunction('options.newQueue', options.newQueue);
-  if (options.logger !== undefined) requireLogger('options.logger', options.logger);
-  if (options.logConstructor !== undefined) requireFunction('options.logConstructor', options.logConstructor);
-  if (options.tracer !== undefined) requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);
-  if (options.metrics !== undefined) requireControllerMetrics('options.metrics', options.metrics);
-  if (options.metricsProvider !== undefined) requireObject('options.metricsProvider', options.metricsProvider);
+  if (options.rateLimiter !== undefined) checkLimiter(`${where}.rateLimiter`, options.rateLimiter);
+  if (options.newQueue !== undefined) requireFunction(`${where}.newQueue`, options.newQueue);
+  if (options.logger !== undefined) requireLogger(`${where}.logger`, options.logger);
+  if (options.logConstructor !== undefined) requireFunction(`${where}.logConstructor`, options.logConstructor);
+  if (options.tracer !== undefined) requireFunction(`${where}.tracer.startActiveSpan`, options.tracer?.startActiveSpan);
+  if (options.metrics !== undefined) requireControllerMetrics(`${where}.metrics`, options.metrics);
+  if (options.metricsProvider !== undefined) requireObject(`${where}.metricsProvider`, options.metricsProvider);
+}
+
+/** Those of a manager, which are checked when a controller takes them: a number of workers that is none would be a controller that never does anything. */
+function requireDefaults(defaults: ControllerDefaults): void {
+  const where = 'manager.controllerDefaults';
+  requireSettings(defaults, where);
+  for (const [groupKind, workers] of Object.entries(defaults.groupKindConcurrency ?? {})) {
+    requireInteger(`${where}.groupKindConcurrency["${groupKind}"]`, workers, 1);
+  }
 }
 
 function logsOf(

@@ -95,17 +95,38 @@ export class TerminalError extends CapstanError {
  * failure of a network is one: `fetch` reports it by a TypeError that has a cause.
  */
 export function isPanic(error: unknown): boolean {
-  if (error instanceof TypeError) return error.cause === undefined;
-  return error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
+  try {
+    if (error instanceof TypeError) return error.cause === undefined;
+    return error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
+  } catch {
+    return false; // an engine throws no Proxy
+  }
+}
+
+/** Whether one of an error and its causes is such that `holds`; false for what cannot be asked, as what is thrown may be anything. */
+function someCause(error: unknown, holds: (error: Error) => boolean): boolean {
+  const seen = new Set<unknown>(); // causes may form a circle
+  try {
+    for (let current = error; current instanceof Error && !seen.has(current); current = current.cause) {
+      if (holds(current)) return true;
+      seen.add(current);
+    }
+  } catch {
+    // a getter of its own, or a Proxy
+  }
+  return false;
 }
 
 export function isTerminal(error: unknown): boolean {
-  const seen = new Set<unknown>(); // causes may form a circle
-  for (let current = error; current instanceof Error && !seen.has(current); current = current.cause) {
-    if (current instanceof TerminalError) return true;
-    seen.add(current);
-  }
-  return false;
+  return someCause(error, (each) => each instanceof TerminalError);
+}
+
+/** The way a call ends that was told to, for this reason: nothing to report. */
+export function isAbort(error: unknown, reason: unknown): boolean {
+  return someCause(error, (each) => {
+    const { name, code, kind } = each as Error & { code?: unknown; kind?: unknown };
+    return each === reason || name === 'AbortError' || code === 'ABORTED' || kind === 'aborted';
+  });
 }
 
 /** What happens to a request after its reconcile. */

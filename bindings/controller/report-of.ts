@@ -95,13 +95,21 @@ class KeyList {
 
   *#all(): Generator<[Request, () => KeyReport]> {
     const { running, debounce, journal } = this.#parts;
-    for (const run of running) yield [run.request, () => this.#ofRun(run)];
+    /** Given up, and asked for since: they are no longer what they were. */
+    const again = new Set<Failure | undefined>();
+    const seen = (request: Request): Request => {
+      again.add(journal.failureOf(request));
+      return request;
+    };
+    for (const run of running) yield [seen(run.request), () => this.#ofRun(run)];
     for (const key of this.#queued()) {
       // What is processed is one of those that run.
-      if (key.state !== 'processing') yield [key.item, () => this.#ofQueue(key)];
+      if (key.state !== 'processing') yield [seen(key.item), () => this.#ofQueue(key)];
     }
-    for (const waiting of debounce?.entries() ?? []) yield [waiting.request, () => this.#ofDebounce(waiting)];
-    for (const failure of journal.terminal()) yield [failure.request, () => this.#ofTerminal(failure)];
+    for (const waiting of debounce?.entries() ?? []) yield [seen(waiting.request), () => this.#ofDebounce(waiting)];
+    for (const failure of journal.terminal()) {
+      if (!again.has(failure)) yield [failure.request, () => this.#ofTerminal(failure)];
+    }
   }
 
   *#queued(): Generator<QueuedKey<Request>> {

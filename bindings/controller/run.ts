@@ -1,5 +1,5 @@
 /** One reconcile: what it is about, when it began and how it ended. Kept for a while after its end, so it holds nothing but that. */
-import { CapstanError } from '../errors.ts';
+import { nameOfError, textOfError, wordsEnd } from '../error-text.ts';
 import type { Request } from '../request.ts';
 import type { KnownCauses } from './causes.ts';
 import type { Outcome } from './reconcile.ts';
@@ -63,26 +63,9 @@ export interface FailureRecord {
 const LONGEST_MESSAGE = 1000;
 
 function recordOf(error: unknown, at: number): FailureRecord {
-  const message = error instanceof Error ? error.message : textOf(error);
-  return {
-    name: nameOf(error),
-    message: message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message,
-    at,
-  };
-}
-
-function nameOf(error: unknown): string {
-  if (error instanceof CapstanError) return `${error.name} ${error.code}`;
-  return error instanceof Error ? error.name : typeof error;
-}
-
-/** Of whatever else was thrown. */
-function textOf(thrown: unknown): string {
-  try {
-    return String(thrown);
-  } catch {
-    return 'something that has no text';
-  }
+  const text = textOfError(error);
+  const end = wordsEnd(text, LONGEST_MESSAGE);
+  return { name: nameOfError(error), message: end < text.length ? `${text.slice(0, end)}…` : text, at };
 }
 
 export function errorReport({ name, message, at }: FailureRecord, now: number): ErrorReport {

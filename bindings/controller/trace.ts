@@ -2,6 +2,7 @@
  * A span for each reconcile, by an OpenTelemetry tracer. A tracer that fails costs the span and nothing else: the reconcile runs once, whatever
  * the tracer does.
  */
+import { textOfError } from '../error-text.ts';
 import { handleError } from '../handle-error.ts';
 import { requestKey } from '../request.ts';
 import type { Span, Tracer } from './manager.ts';
@@ -40,9 +41,9 @@ export function traced(
 function finish(span: Span, outcome: Outcome): void {
   span.setAttribute('outcome', outcome.kind);
   if (outcome.kind === 'error' || outcome.kind === 'terminal') {
-    const error = outcome.error instanceof Error ? outcome.error : new Error(String(outcome.error));
-    span.recordException(error);
-    span.setStatus({ code: ERROR, message: error.message });
+    const message = textOfError(outcome.error);
+    guarded(() => span.recordException(outcome.error instanceof Error ? outcome.error : new Error(message)));
+    span.setStatus({ code: ERROR, message });
   }
   span.end();
 }

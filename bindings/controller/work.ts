@@ -16,6 +16,7 @@ import type { Journal } from './journal.ts';
 import type { Settings } from './options.ts';
 import {
   type CachedGet,
+  isAbort,
   isPanic,
   type Outcome,
   outcomeOf,
@@ -270,13 +271,4 @@ async function settled(result: PromiseLike<unknown>): Promise<Outcome> {
 
 function timeout(request: Request, ms: number): CapstanError {
   return new CapstanError('TIMEOUT', `the reconcile of ${requestKey(request)} has not ended within ${ms} ms`);
-}
-
-/** The way a call ends that was told to: nothing to report. */
-function isAbort(error: unknown, reason: unknown): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 8; current = current.cause, depth++) {
-    const { name, code, kind } = current as Error & { code?: unknown; kind?: unknown };
-    if (current === reason || name === 'AbortError' || code === 'ABORTED' || kind === 'aborted') return true;
-  }
-  return false;
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { SharedIndexInformer } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport, ReportOptions } from '../controller/index.ts';
+import { nameOfError, textOfError } from '../error-text.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Election } from './election.ts';
@@ -69,9 +70,7 @@ function runnableReport(
 }
 
 function errorReport(error: unknown, agoMs: number): ErrorReport {
-  if (!(error instanceof Error)) return { name: typeof error, message: String(error), agoMs };
-  const name = error instanceof CapstanError ? `${error.name} ${error.code}` : error.name;
-  return { name, message: error.message, agoMs };
+  return { name: nameOfError(error), message: textOfError(error), agoMs };
 }
 
 let known: string | undefined;

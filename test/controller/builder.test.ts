@@ -402,6 +402,20 @@ describe('what an option is by default', () => {
   const report = (options: Partial<ControllerOptions<TestObject>> = {}, manager: FakeManagerOptions = {}) =>
     createController({ manager: new FakeManager(manager), name: fresh(), for: Widget, reconcile: ignore, ...options });
 
+  // `Number(process.env.WORKERS)` of what is not set: the controller ended at once, without a word.
+  test.each<[string, FakeManagerOptions['controllerDefaults']]>([
+    ['maxConcurrentReconciles', { maxConcurrentReconciles: 0 }],
+    ['maxConcurrentReconciles', { maxConcurrentReconciles: Number.NaN }],
+    ['groupKindConcurrency["Widget.example.com"]', { groupKindConcurrency: { 'Widget.example.com': 0 } }],
+    ['cacheSyncTimeout', { cacheSyncTimeout: -1 }],
+    ['usePriorityQueue', { usePriorityQueue: 'no' as unknown as boolean }],
+  ])('no %s of the manager that is none', (option, controllerDefaults) => {
+    const message = expect.stringContaining(`manager.controllerDefaults.${option}`);
+    expect(() => report({}, { controllerDefaults })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    );
+  });
+
   test('workers: its own, the manager’s for the group and kind, the manager’s, one', () => {
     const groupKindConcurrency = { 'Widget.example.com': 5, Widget: 9, 'Part.apps': 9 };
     expect(report().report().workers).toBe(1);

@@ -154,7 +154,7 @@ test('reads a queue of many pages', async () => {
 
 test('keeps the errors of a thousand requests that fail, and of each the text alone', async () => {
   const { source, start, clock, controller } = rig(({ name }) => {
-    throw new Error(name === 'long' ? 'x'.repeat(5000) : name);
+    throw new Error(name === 'long' ? `${'word '.repeat(199)}password=secret ${'more '.repeat(800)}` : name);
   });
   await start();
   for (let i = 0; i < 1500; i++) source.add(`r${i}`);
@@ -165,7 +165,7 @@ test('keeps the errors of a thousand requests that fail, and of each the text al
   expect(keys).toHaveLength(1501);
   expect(keys.filter(({ lastError }) => lastError !== undefined)).toHaveLength(1000);
   const long = keys.find(({ name }) => name === 'long');
-  expect(long?.lastError?.message).toBe(`${'x'.repeat(1000)}…`);
+  expect(long?.lastError?.message).toBe(`${'word '.repeat(199)}…`); // of a word at the cut nothing: it may be half a secret
 });
 
 test('says what was thrown, whatever it is', async () => {
@@ -174,19 +174,67 @@ test('says what was thrown, whatever it is', async () => {
       throw new Error('no text');
     },
   };
-  const thrown = [new RangeError('deep'), 'a string', undefined, odd];
+  const hiding = (name: string) =>
+    Object.defineProperty(new Error('x'), name, {
+      get() {
+        throw new Error('no');
+      },
+    });
+  const proxy = new Proxy(new Error('x'), {
+    get() {
+      throw new Error('no');
+    },
+  });
+  const noText = Object.assign(new Error('x'), { message: { code: 5 } });
+  const thrown = [
+    new RangeError('deep'),
+    'a string',
+    undefined,
+    odd,
+    hiding('message'),
+    hiding('cause'),
+    proxy,
+    noText,
+  ];
   const { source, start, clock, controller } = rig(() => {
     throw thrown.shift();
   });
   await start();
-  for (const name of ['a', 'b', 'c', 'd']) source.add(name);
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) source.add(name);
   await clock.settle();
+  expect(controller.report().totals.error).toBe(8);
   expect(controller.report().recent.map(({ error }) => [error?.name, error?.message])).toEqual([
+    ['Error', 'an object'],
+    ['Error', 'something that has no text'],
+    ['Error', 'x'],
+    ['Error', 'something that has no text'],
     ['object', 'something that has no text'],
     ['undefined', 'undefined'],
     ['string', 'a string'],
     ['RangeError', 'deep'],
   ]);
+});
+
+// It stood there twice, as ready and as given up, and the second was believed.
+test('does not list as given up what an event has asked for since', async () => {
+  const gate = Promise.withResolvers<undefined>();
+  const { source, start, clock, controller } = rig((request, context) =>
+    answers({ gate: [() => gate.promise], given: [give] })(request, context),
+  );
+  await start();
+  const states = () =>
+    controller.report({ filter: 'given' }).keys.map(({ state, lastError }) => [state, lastError?.message]);
+  source.add('given');
+  await clock.settle();
+  expect(states()).toEqual([['failed', 'spec.image is no image']]);
+  source.add('gate');
+  await clock.settle();
+  source.add('given');
+  await clock.settle();
+  expect(states()).toEqual([['ready', 'spec.image is no image']]);
+  gate.resolve(undefined);
+  await clock.settle();
+  expect(states()).toEqual([['failed', 'spec.image is no image']]);
 });
 
 test('names the sources, how far they are and what stands in their way', async () => {

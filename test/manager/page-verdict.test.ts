@@ -51,6 +51,20 @@ describe('an object', () => {
     });
   });
 
+  it('waits as its last run asked, which is no failure, though the limiter counts it', () => {
+    const asked = { state: 'waiting', failures: 7, causes: [causeOf('requeue', 10)] } as const;
+    expect(verdict({ keys: [keyOf('shop', { ...asked, waitingMs: 300 })] })).toMatchObject({
+      state: 'queued',
+      text: 'It waits 0.3 s more, as its last run asked.',
+    });
+    expect(verdict({ keys: [keyOf('shop', { ...asked, waitingMs: Number.POSITIVE_INFINITY })] })).toMatchObject({
+      text: 'It waits an endless time more, as its last run asked.',
+    });
+    expect(verdict({ keys: [keyOf('shop', { state: 'processing', sinceMs: 12, failures: 7 })] })).toMatchObject({
+      text: 'It is being reconciled for 12 ms.',
+    });
+  });
+
   it('waits for its delay after failures', () => {
     const key = keyOf('shop', { state: 'waiting', waitingMs: 42_300, failures: 7, lastError: error });
     expect(verdict({ keys: [key] })).toMatchObject({

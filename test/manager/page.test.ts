@@ -5,7 +5,7 @@ import { Indexer } from 'capstan/cache';
 import { debugPage, findObjects, type LivePageOptions, type LivePageState } from 'capstan/manager';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isLoopback } from '../../bindings/manager/page/access.ts';
-import { controllerOf, informerOf, keyOf, reportOf, runOf } from './page-samples.ts';
+import { causeOf, controllerOf, informerOf, keyOf, reportOf, runOf } from './page-samples.ts';
 import { type PageServer, servePage } from './page-server.ts';
 
 const servers: PageServer[] = [];
@@ -219,7 +219,8 @@ describe('the state', () => {
       keyOf('later', { state: 'waiting', waitingMs: 9000 }),
       keyOf('soon', { state: 'waiting', waitingMs: 10 }),
       keyOf('ready'),
-      keyOf('failing', { state: 'waiting', waitingMs: 99_000, failures: 2 }),
+      keyOf('failing', { state: 'waiting', waitingMs: 99_000, failures: 2, causes: [causeOf('retry', 10)] }),
+      keyOf('asked', { state: 'waiting', waitingMs: Number.POSITIVE_INFINITY, failures: 2 }),
       keyOf('given-up', { state: 'failed' }),
       keyOf('running', { state: 'processing' }),
     ];
@@ -228,7 +229,7 @@ describe('the state', () => {
       const [controller] = (await stateOf(server, `?limit=${limit}`)).controllers;
       return [controller?.keys.map((key) => key.name), controller?.more];
     };
-    expect(await names(50)).toEqual([['running', 'given-up', 'failing', 'ready', 'soon', 'later'], false]);
+    expect(await names(50)).toEqual([['running', 'given-up', 'failing', 'ready', 'soon', 'later', 'asked'], false]);
     expect(await names(2)).toEqual([['running', 'given-up'], true]);
   });
 

@@ -6,6 +6,8 @@
  * (`strict`) each quoted text goes, other than a name. All patterns are linear in the length of the text, which is bounded first: texts are hostile.
  */
 
+import { wordsEnd } from '../../error-text.ts';
+
 /** What is read of a text, and what is shown of it, in UTF-16 code units. */
 const READ = 16_384;
 const SHOWN = 2000;
@@ -65,7 +67,7 @@ const looksRandom = (run: string): boolean =>
  * @param strict - it is known to be about Secrets; a text that mentions them is treated so in any case
  */
 export function redact(text: string, strict = false): string {
-  let out = text.length > READ ? text.slice(0, wordsEnd(text)) : text;
+  let out = text.slice(0, wordsEnd(text, READ));
   for (const [pattern, by] of RULES) out = out.replace(pattern, by);
   if (strict || /\bsecrets?\b/i.test(text)) {
     out = out.replace(QUOTED, (all, before: string | undefined, quoted: string) =>
@@ -80,11 +82,4 @@ export function redact(text: string, strict = false): string {
   const left = text.length - READ;
   if (out.length > SHOWN) return `${out.slice(0, SHOWN).replace(/[\ud800-\udbff]$/, '')}… (${text.length} characters)`;
   return left > 0 ? `${out}… (${text.length} characters)` : out;
-}
-
-/** A secret that was cut in half would no longer look like one: the word at the cut goes with what follows it. */
-function wordsEnd(text: string): number {
-  let end = READ;
-  while (end > 0 && !/\s/.test(text.charAt(end - 1))) end--;
-  return end;
 }

@@ -3,12 +3,12 @@
  * it; texts of errors are redacted; whatever was in a cache or an error is in a JSON string, never a name of a member.
  */
 import type { ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
-import { CapstanError, show } from '../../errors.ts';
+import { nameOfError, textOfError } from '../../error-text.ts';
 import type { Request } from '../../request.ts';
 import type { InformerReport, ManagerReport, ObjectReport, RunnableReport } from '../report.ts';
 import { redact } from './redact.ts';
 import { type Verdict, verdictsFor } from './verdict.ts';
-import { label } from './words.ts';
+import { ENDLESS_MS, hasFailed, label } from './words.ts';
 
 /** What `GET /debug/capstan/state` answers. */
 export interface LivePageState extends Omit<ManagerReport, 'controllers' | 'informers' | 'runnables'> {
@@ -69,7 +69,8 @@ export function stateOf(
 
 /** Also where the answer ends up in a page or a script: no character that could end a string or an element there. */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value).replace(
+  const finite = (_: string, each: unknown): unknown => (each === Number.POSITIVE_INFINITY ? ENDLESS_MS : each);
+  return JSON.stringify(value, finite).replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
@@ -116,9 +117,10 @@ function cut(controller: ControllerReport, filter: string, limit: number): Contr
   };
 }
 
-function rank({ state, failures }: KeyReport): number {
+function rank(key: KeyReport): number {
+  const { state } = key;
   if (state === 'processing') return 0;
-  if (failures > 0 || state === 'failed') return 1;
+  if (state === 'failed' || hasFailed(key)) return 1;
   return state === 'ready' ? 2 : 3;
 }
 
@@ -147,7 +149,5 @@ function informerState(informer: InformerReport): InformerState {
 
 /** Of whatever was thrown. */
 export function nameAndMessage(error: unknown): Pick<ErrorReport, 'name' | 'message'> {
-  if (error instanceof CapstanError) return { name: `${error.name} ${error.code}`, message: error.message };
-  if (error instanceof Error) return { name: error.name, message: error.message };
-  return { name: 'thrown', message: show(error) };
+  return { name: nameOfError(error), message: textOfError(error) };
 }

@@ -6,7 +6,7 @@
 import type { Cause, ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
 import type { Request } from '../../request.ts';
 import type { InformerReport, LeaderReport, ManagerReport, ObjectReport } from '../report.ts';
-import { causeText, count, span } from './words.ts';
+import { causeText, count, hasFailed, span } from './words.ts';
 
 /**
  * - `active`: being reconciled now
@@ -91,7 +91,7 @@ const isFor = (a: Request, b: Request): boolean => a.namespace === b.namespace &
 
 function processing(key: KeyReport, { state }: ControllerReport, report: ManagerReport): Said {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
-  const text = `It is being reconciled${since}${key.failures === 0 ? '' : `, after ${count(key.failures, 'failure')}`}.`;
+  const text = `It is being reconciled${since}${hasFailed(key) ? `, after ${count(key.failures, 'failure')}` : ''}.`;
   const notes =
     state === 'waiting for leadership' ? [`${leadershipText(report.leader)} No other run begins until then.`] : [];
   return { state: 'active', text, notes, error: key.lastError, causes: key.causes };
@@ -104,15 +104,15 @@ function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
   const others = `${count(queue.ready, 'request')} ${queue.ready === 1 ? 'is' : 'are'} ready`;
   const rank = key.priority === undefined || key.priority === 0 ? '' : ` Its priority is ${key.priority}.`;
   const text = `It has been ready${since}, and waits for a worker: ${busy}, ${others}.${rank}`;
-  return { state: key.failures > 0 ? 'failing' : 'queued', text, error: key.lastError, causes: key.causes };
+  return { state: hasFailed(key) ? 'failing' : 'queued', text, error: key.lastError, causes: key.causes };
 }
 
 function waiting(key: KeyReport): Said {
   const time = key.waitingMs === undefined ? 'for its delay to end' : `${span(key.waitingMs)} more`;
   const { lastError: error, causes, failures } = key;
-  if (failures > 0)
+  if (hasFailed(key))
     return { state: 'failing', text: `It waits ${time}, after ${count(failures, 'failure')}.`, error, causes };
-  const asked = causes.some((cause) => cause.kind === 'requeueAfter');
+  const asked = causes.some(({ kind }) => kind === 'requeueAfter' || kind === 'requeue');
   return { state: 'queued', text: `It waits ${time}${asked ? ', as its last run asked' : ''}.`, error, causes };
 }
 

@@ -1,10 +1,15 @@
 /** How times, keys and causes are said: the same words in the verdicts and on the page. Pure, as the page's own script carries it. */
+import type { KeyReport } from '../../controller/report.ts';
 import type { Cause, CauseObject } from '../../controller/source.ts';
 import type { Request } from '../../request.ts';
+
+/** From here on it is for ever; JSON has no Infinity. */
+export const ENDLESS_MS = 1e15;
 
 /** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`; `12 ms` below a tenth of a second. */
 export function span(ms: number): string {
   const positive = Math.max(0, ms);
+  if (positive >= ENDLESS_MS) return 'an endless time';
   if (positive < 99.5) return `${Math.round(positive)} ms`;
   if (positive < 9950) return `${(positive / 1000).toFixed(1)} s`;
   const seconds = Math.round(positive / 1000);
@@ -13,6 +18,11 @@ export function span(ms: number): string {
   if (minutes < 60) return two(minutes, 'min', seconds % 60, 's');
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? two(hours, 'h', minutes % 60, 'min') : two(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+/** The limiter counts a run that asked for another as it does one that failed. */
+export function hasFailed({ failures, lastError, causes }: KeyReport): boolean {
+  return failures > 0 && (lastError !== undefined || causes.some(({ kind }) => kind === 'retry'));
 }
 
 function two(large: number, unit: string, small: number, smallUnit: string): string {

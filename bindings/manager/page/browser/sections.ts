@@ -2,7 +2,7 @@
 import type { ControllerReport, KeyReport, RunReport } from '../../../controller/index.ts';
 import type { InformerState, LivePageState } from '../state.ts';
 import type { Verdict, VerdictState } from '../verdict.ts';
-import { causeText, label, span } from '../words.ts';
+import { causeText, hasFailed, label, span } from '../words.ts';
 import { button, type Child, type Description, h } from './dom.ts';
 import {
   bytes,
@@ -201,7 +201,7 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
         keyButton(key, choose),
         keyState(key),
         ...(queue.hasPriorities ? [key.priority === undefined ? '' : figure(key.priority)] : []),
-        key.failures === 0 ? h('span', { class: 'soft' }, '0') : figure(key.failures),
+        hasFailed(key) ? figure(key.failures) : h('span', { class: 'soft' }, '0'),
         causesText(key, now),
       ],
       below: key.lastError && errorLine(key.lastError),
@@ -217,10 +217,11 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
   return table('Queue', columns, rows);
 }
 
-function keyState({ state: word, sinceMs, waitingMs, failures }: KeyReport): Description {
+function keyState(key: KeyReport): Description {
+  const { state: word, sinceMs, waitingMs } = key;
   if (word === 'processing') return state('busy', `runs${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
   if (word === 'failed') return state('stop', 'given up');
-  const mark = failures > 0 ? 'fail' : 'wait';
+  const mark = hasFailed(key) ? 'fail' : 'wait';
   if (word === 'ready') return state(mark, `ready${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
   return state(mark, waitingMs === undefined ? 'waits' : `in ${span(waitingMs)}`);
 }

@@ -1,0 +1,39 @@
+/**
+ * Name and text of whatever was thrown. That may be anything, and what it is asked for may throw or be no text: nothing here throws, and all of it is text.
+ */
+import { CapstanError, show } from './errors.ts';
+
+const NO_TEXT = 'something that has no text';
+
+/** `TypeError`, `CapstanError TIMEOUT`; of what is no error its type. */
+export function nameOfError(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return typeof error;
+    const name = String(error.name);
+    return error instanceof CapstanError ? `${name} ${error.code}` : name;
+  } catch {
+    return 'Error';
+  }
+}
+
+/** An error's message; of anything else, and of a message that is none, what it looks like. */
+export function textOfError(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return String(error);
+    const message: unknown = error.message;
+    return typeof message === 'string' ? message : show(message);
+  } catch {
+    return NO_TEXT;
+  }
+}
+
+/**
+ * How much of a text is kept where it is cut after so many characters: half a secret would no longer look like one (manager/page/redact.ts), so the word
+ * at the cut goes with what follows it.
+ */
+export function wordsEnd(text: string, most: number): number {
+  if (text.length <= most) return text.length;
+  let end = most;
+  while (end > 0 && !/\s/.test(text.charAt(end - 1))) end--;
+  return end;
+}
