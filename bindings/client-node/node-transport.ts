@@ -65,7 +65,8 @@ export class NodeTransport implements Transport {
     this.#host = url.host;
     this.#requireOpen(request);
     if (agent !== undefined) {
-      return withSecondTry(request, (fresh) => exchange({ ...destination, agent }, request, this.#track, fresh));
+      // Never outside of it: the way past a proxy is not the one that was asked for, and would take the credentials along.
+      return withSecondTry(request, () => exchange({ ...destination, agent }, request, this.#track, false));
     }
     // Once for both tries: another request may bring other credentials in between.
     const connections = this.#pool.for(url, tls);

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type RequestListener } from 'node:http';
+import { Agent, createServer, type RequestListener } from 'node:http';
 import type { ServerOptions } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
@@ -318,6 +318,54 @@ describe('a cluster', () => {
     const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     expect(await ask(transportOf(configFor(url, { token: 'abc' }, { proxyUrl })))).toBe('Bearer abc');
     expect(targets).toEqual([new URL(url).host]);
+  });
+
+  // The second try took a connection outside of the agent, and with it the way past the proxy, the token included.
+  test('behind a proxy is never reached past it, also when a request is sent once more', async () => {
+    const direct: string[] = [];
+    const server = createServer((request, response) => {
+      direct.push(request.url ?? '');
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanups.push(async () => server.close());
+    let requests = 0;
+    const proxy = createTcpServer((socket) => {
+      let onThis = 0;
+      socket
+        .on('error', () => undefined)
+        .on('data', () => {
+          requests++;
+          if (++onThis > 1) socket.resetAndDestroy();
+          else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nproxy');
+        });
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    class ProxyAgent extends Agent {
+      override createConnection() {
+        return connect(port, '127.0.0.1');
+      }
+    }
+    const agent = new ProxyAgent({ keepAlive: true });
+    cleanups.push(async () => {
+      agent.destroy();
+      proxy.close();
+    });
+    const transport = kubeConfigTransport({
+      getCurrentCluster: () => ({
+        server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        proxyUrl: `http://127.0.0.1:${port}`,
+      }),
+      applyToHTTPSOptions: async (options: { agent?: Agent }) => {
+        options.agent = agent;
+      },
+    } as unknown as KubeConfig);
+    cleanups.push(async () => transport.close?.());
+    for (let i = 0; i < 2; i++)
+      expect(await text((await transport.request({ method: 'GET', path: '/version' })).body)).toBe('proxy');
+    expect(requests).toBe(3);
+    expect(direct).toEqual([]);
   });
 
   test('must be named by the current context', () => {
