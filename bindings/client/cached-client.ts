@@ -17,6 +17,7 @@ import { cacheKey, ResourceCache, type ResourceCacheOptions } from './resource-c
 import type { RestClient } from './rest-client.ts';
 import type {
   AnyResource,
+  Applied,
   ApplyOptions,
   Client,
   DeleteAllOfOptions,
@@ -97,11 +98,7 @@ export class CachedClient implements Client {
     return this.#live.patch(resource, key, patch, options);
   }
 
-  apply<T extends object>(
-    resource: Resource<T, string>,
-    object: Partial<T> & KubeObject,
-    options?: ApplyOptions,
-  ): Promise<T> {
+  apply<T extends object>(resource: Resource<T, string>, object: Applied<T>, options?: ApplyOptions): Promise<T> {
     return this.#live.apply(resource, object, options);
   }
 
@@ -269,6 +266,10 @@ export class CachedClient implements Client {
           for (const cache of this.#written(resource, metadata?.namespace)) cache.wrote(answer, kind === resource.kind);
         if (kind !== resource.kind || typeof metadata?.name !== 'string') return;
         this.#options.factory.wrote(resource as Resource<object, never>, answer);
+      },
+      touched: (resource, key) => {
+        const namespace = resource.namespaced ? key.namespace : '';
+        for (const cache of this.#written(resource, namespace)) cache.touched({ namespace, name: key.name });
       },
       deleted: (resource, key, answer) => {
         const { kind, details } = answer as { kind?: string; details?: { uid?: string } };

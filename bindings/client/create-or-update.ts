@@ -3,7 +3,7 @@
  * is the same is not written, and the object stays the one that was named. controller-runtime: pkg/controller/controllerutil.
  */
 import { groupVersion, type Resource } from '../cache/resource.ts';
-import { CapstanError, requireFunction } from '../errors.ts';
+import { CapstanError, requireFunction, requireObject } from '../errors.ts';
 import { mergeFrom, sameJson } from './merge-from.ts';
 import { keyOf, requireNamespace, toJson } from './paths.ts';
 import { isNotFound } from './status-errors.ts';
@@ -95,6 +95,7 @@ async function readAndMutate<T extends object>(
   { live, readYourWrites, signal }: CreateOrUpdateOptions,
 ): Promise<{ existing: T | undefined; draft: T }> {
   requireFunction('mutate', mutate);
+  requireObject('key', key);
   const { name } = key;
   const namespace = requireNamespace(resource, key.namespace);
   const existing = await client.get(resource, key, { live, readYourWrites, signal }).catch((error: unknown) => {

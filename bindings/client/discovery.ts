@@ -8,6 +8,7 @@ import type { KubeObject } from '../cache/keys.ts';
 import { defineResource, groupVersion, type Resource } from '../cache/resource.ts';
 import { StatusError } from '../cache/status-error.ts';
 import type { Transport } from '../cache/transport.ts';
+import { abortable } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
 import { RestClient } from './rest-client.ts';
@@ -103,7 +104,7 @@ export class Discovery {
   /** The preferred one first. */
   #versionsOf(group: string, signal: AbortSignal | undefined): Promise<string[]> {
     if (group === '') return Promise.resolve(['v1']);
-    return kept(this.#versions, group, async () => {
+    return kept(this.#versions, group, signal, async () => {
       const path = `/apis/${group}`;
       const body = await this.#askFor(path, signal);
       if (body === undefined) return [];
@@ -118,7 +119,7 @@ export class Discovery {
   }
 
   #kindsOf(group: string, version: string, signal: AbortSignal | undefined): Promise<Map<string, Found>> {
-    return kept(this.#kinds, groupVersion({ group, version }), async () => {
+    return kept(this.#kinds, groupVersion({ group, version }), signal, async () => {
       const path = groupVersionPath({ group, version });
       const found = new Map<string, Found>();
       const body = await this.#askFor(path, signal);
@@ -190,14 +191,19 @@ function groupOf(apiVersion: string): string {
 }
 
 /** A failure is not kept: the next call asks again. A caller's signal ends its own call; those who wait with it ask anew. */
-async function kept<V>(map: Map<string, Promise<V>>, key: string, ask: () => Promise<V>): Promise<V> {
+async function kept<V>(
+  map: Map<string, Promise<V>>,
+  key: string,
+  signal: AbortSignal | undefined,
+  ask: () => Promise<V>,
+): Promise<V> {
   const running = map.get(key);
   if (running !== undefined) {
     try {
-      return await running;
+      return await (signal === undefined ? running : abortable(running, signal));
     } catch (error) {
-      if (!(error instanceof CapstanError && error.code === 'ABORTED')) throw error;
-      return kept(map, key, ask);
+      if (signal?.aborted || !(error instanceof CapstanError && error.code === 'ABORTED')) throw error;
+      return kept(map, key, signal, ask);
     }
   }
   const asking = ask();

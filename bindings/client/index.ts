@@ -138,6 +138,7 @@ export {
 } from './status-errors.ts';
 export type {
   AnyResource,
+  Applied,
   ApplyOptions,
   CallOptions,
   Client,

@@ -3,10 +3,10 @@
  * is not intercepted goes to the client as it came, and an interceptor gets that client to go on with. controller-runtime:
  * pkg/client/interceptor.
  */
-import type { KubeObject } from '../cache/keys.ts';
 import type { Resource } from '../cache/resource.ts';
 import { requireFunction, requireObject } from '../errors.ts';
 import type {
+  Applied,
   ApplyOptions,
   Client,
   DeleteAllOfOptions,
@@ -57,7 +57,7 @@ export interface Interceptors {
   apply?<T extends object>(
     inner: Client,
     resource: Resource<T, string>,
-    object: Partial<T> & KubeObject,
+    object: Applied<T>,
     options?: ApplyOptions,
   ): Promise<T>;
   delete?<T extends object>(
@@ -106,7 +106,7 @@ export interface Interceptors {
     inner: Client,
     name: string,
     resource: Resource<T, string>,
-    object: Partial<T> & KubeObject,
+    object: Applied<T>,
     options?: SubResourceApplyOptions<B>,
   ): Promise<B>;
 }
@@ -129,9 +129,8 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
   requireObject('interceptors', interceptors);
   for (const [name, interceptor] of Object.entries(interceptors))
     if (interceptor !== undefined) requireFunction(`interceptors.${name}`, interceptor);
-  const { subResource } = interceptors;
   const subResourceClient = (name: string): SubResourceClient =>
-    subResource === undefined ? intercepted(client, interceptors, name) : subResource(client, name);
+    interceptors.subResource?.(client, name) ?? intercepted(client, interceptors, name);
   // Methods are looked up at each call, as with any object: interceptors may be changed while a test goes on.
   return {
     get: (resource, key, options) =>

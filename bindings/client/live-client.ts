@@ -9,6 +9,7 @@ import { bodyOf, collectionPath, keyOf, metadataOf, objectPath, requireNamespace
 import type { RestClient } from './rest-client.ts';
 import type {
   AnyResource,
+  Applied,
   ApplyOptions,
   Client,
   DeleteAllOfOptions,
@@ -28,6 +29,8 @@ import type {
 export interface WriteObserver {
   /** @param answer the object as it is now, or what the subresource answered */
   wrote(resource: AnyResource, answer: object): void;
+  /** A subresource was written, and the server said no more than that it was: a binding, an eviction. */
+  touched(resource: AnyResource, key: ObjectKey): void;
   /** @param answer the object, or a Status */
   deleted(resource: AnyResource, key: ObjectKey, answer: object): void;
   /** @param answer the list of what was deleted, as it was before, or a Status */
@@ -106,7 +109,7 @@ export class LiveClient implements Client {
 
   async apply<T extends object>(
     resource: Resource<T, string>,
-    object: Partial<T> & KubeObject,
+    object: Applied<T>,
     options: ApplyOptions = {},
   ): Promise<T> {
     const body = bodyOf<T>(resource, object);
@@ -157,7 +160,9 @@ export class LiveClient implements Client {
         const path = objectPath(resource, key, name);
         const answer = await this.#write<B>(resource, { method: 'POST', path, body: toJson('body', body) }, options);
         // Bindings and evictions are answered with a Status of success. controller-runtime, too, leaves the body as it was sent.
-        return (answer as KubeObject).kind === 'Status' ? body : answer;
+        if ((answer as KubeObject).kind !== 'Status') return answer;
+        if (!options.dryRun) this.#observer?.touched(resource, key);
+        return body;
       },
 
       update: async <T extends object, B extends object = T>(
@@ -179,7 +184,7 @@ export class LiveClient implements Client {
 
       apply: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
-        object: Partial<T> & KubeObject,
+        object: Applied<T>,
         options: SubResourceApplyOptions<B> = {},
       ) => {
         const body = options.body === undefined ? bodyOf<T>(resource, object) : toJson('options.body', options.body);

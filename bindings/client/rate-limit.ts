@@ -36,6 +36,8 @@ export class RequestRateLimiter {
   /** Settles when whoever came last has had its turn. */
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
+  /** When the token is there that was taken for whoever comes first: who gives up before leaves it to the next. */
+  #due: number | undefined;
 
   constructor(options: RateLimitOptions = {}) {
     requireObject('rateLimit', options);
@@ -68,9 +70,11 @@ export class RequestRateLimiter {
   async #turn(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
     await abortable(before, signal);
     if (signal.aborted) throw aborted(signal);
-    const delay = this.#bucket.when('');
+    this.#due ??= this.#clock.now() + this.#bucket.when('');
+    const delay = this.#due - this.#clock.now();
     if (delay > 0) await sleep(this.#clock, delay, signal);
     if (signal.aborted) throw aborted(signal);
+    this.#due = undefined;
   }
 }
 
@@ -99,6 +103,7 @@ export function rateLimitedTransport(
   const limiter = rateLimit instanceof RequestRateLimiter ? rateLimit : new RequestRateLimiter(rateLimit);
   const never = new AbortController().signal;
   return {
+    ...(transport.host === undefined ? {} : { host: () => transport.host?.() ?? 'none' }),
     async request(request) {
       if (request.query?.watch !== 'true') await limiter.wait(request.signal ?? never);
       return transport.request(request);

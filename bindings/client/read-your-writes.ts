@@ -35,7 +35,7 @@ export interface OwnWrite {
   readonly key: string;
   /**
    * Of an object that is there, its version; of one that was deleted, one that it had. Undefined: the server does not say at which version
-   * it deleted the object, and the cache did not have it, so that whatever the cache has may be from before or after. Who reads it has to ask: see `resolve`.
+   * it deleted the object, and the cache did not have it, or at which it bound or evicted one; so whatever the cache has may be from before or after. Who reads it has to ask: see `resolve`.
    */
   readonly version: string | undefined;
   readonly uid: string | undefined;
@@ -123,7 +123,7 @@ export class OwnWrites {
   }
 
   /**
-   * What the server says of an object that was deleted at no known version.
+   * What the server says of an object that was deleted or changed at no known version.
    *
    * @param now the object, `undefined` for none, and the version at which that was so
    * @returns what is to be waited for in its place

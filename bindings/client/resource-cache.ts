@@ -165,6 +165,11 @@ export class ResourceCache {
     this.#add({ namespace, name }, { uid, version: resourceVersion, state, expected });
   }
 
+  /** It was changed, or deleted, at a version that the server did not say. */
+  touched(key: ObjectKey): void {
+    this.#add(key, { uid: undefined, version: undefined, state: 'there', expected: true });
+  }
+
   /** @param object the answer to its deletion: marked if something holds it, else its last state */
   wroteDeletion(object: WrittenObject): void {
     const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata ?? {};

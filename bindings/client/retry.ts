@@ -86,9 +86,10 @@ export async function retryOnError<R>(
       duration *= factor;
       if (duration > cap) {
         duration = cap;
-        steps = Math.min(steps, 1);
+        steps = 0;
       }
       await sleep(clock, wait, signal);
+      if (steps === 0 && !signal.aborted) throw error;
     }
   }
 }

@@ -101,6 +101,12 @@ export type Patch =
   | { readonly type: 'strategic'; readonly body: object }
   | { readonly type: 'raw'; readonly contentType: string; readonly data: string };
 
+/** The members of `T` that somebody wants to own, at any depth; lists whole, as what is in them is told apart by members that must be there. */
+type Some<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [K in keyof T]?: Some<T[K]> } : T;
+
+/** What is applied: any of an object's fields. Go: the apply configurations, in which every member may be left out. */
+export type Applied<T> = Some<T> & KubeObject;
+
 /** Reads, from a cache where the client has one, else from the server. */
 export interface Reader {
   get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: ReadOptions): Promise<T>;
@@ -123,7 +129,7 @@ export interface Writer {
   /** Server-side apply of the fields that `object` has; it needs a field owner. */
   apply<T extends object>(
     resource: Resource<T, string>,
-    object: Partial<NoInfer<T>> & KubeObject,
+    object: Applied<NoInfer<T>>,
     options?: ApplyOptions,
   ): Promise<T>;
   delete<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
@@ -166,7 +172,7 @@ export interface SubResourceClient {
   ): Promise<B>;
   apply<T extends object, B extends object = T>(
     resource: Resource<T, string>,
-    object: Partial<NoInfer<T>> & KubeObject,
+    object: Applied<NoInfer<T>>,
     options?: SubResourceApplyOptions<B>,
   ): Promise<B>;
 }

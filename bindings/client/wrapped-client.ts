@@ -2,11 +2,11 @@
  * A client over another, with what it passes on changed on the way. What it keeps true: a wrapper says once what it does to keys, objects
  * and options, and that then holds for every verb and for every subresource.
  */
-import type { KubeObject } from '../cache/keys.ts';
 import type { Resource } from '../cache/resource.ts';
 import { requireFunction, requireObject } from '../errors.ts';
 import type {
   AnyResource,
+  Applied,
   ApplyOptions,
   Client,
   DeleteAllOfOptions,
@@ -79,7 +79,7 @@ export class WrappedClient implements Client {
 
   async apply<T extends object>(
     resource: Resource<T, string>,
-    object: Partial<T> & KubeObject,
+    object: Applied<T>,
     options: ApplyOptions = {},
   ): Promise<T> {
     return this.#inner.apply(resource, this.#object(resource, object), this.#apply(options));
@@ -132,7 +132,7 @@ export class WrappedClient implements Client {
       ) => inner.patch<T, B>(resource, this.#key(resource, key), patch, this.#write(options)),
       apply: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
-        object: Partial<T> & KubeObject,
+        object: Applied<T>,
         options: SubResourceApplyOptions<B> = {},
       ) => inner.apply<T, B>(resource, this.#object(resource, object), this.#apply(options)),
     };

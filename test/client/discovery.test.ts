@@ -122,6 +122,18 @@ describe('discovery', () => {
     expect((await second).plural).toBe('deployments');
   });
 
+  // The second call waited for the first one's request with nothing to end it.
+  test('ends with its signal also where it waits for what another call has asked', async () => {
+    const { transport } = await live();
+    const discovery = new Discovery({ ...transport, request: () => new Promise<never>(() => undefined) });
+    const abort = new AbortController();
+    const kind = { group: 'apps', kind: 'Deployment' };
+    void discovery.resourceFor(kind);
+    const second = discovery.resourceFor(kind, { signal: abort.signal });
+    abort.abort();
+    await expect(second).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+
   test('serves a client with objects whose kinds the program does not know', async () => {
     const { transport, client } = await live();
     await client.create(Widgets, widget('w', { size: 1 }));

@@ -66,6 +66,29 @@ test('is kept by order of arrival, and whoever gives up takes no token', async (
   expect(clock.timers()).toBe(0);
 });
 
+// Each that gave up while it was the first in line took its token along: four of them made the next one wait for two and a half seconds.
+test('is not used up by those who give up while they wait for a token', async () => {
+  const clock = new FakeClock();
+  const limiter = new RequestRateLimiter({ qps: 2, burst: 1, clock });
+  await limiter.wait(never);
+  for (let i = 0; i < 4; i++) {
+    const abort = new AbortController();
+    const waiting = limiter.wait(abort.signal);
+    await clock.settle();
+    abort.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' });
+  }
+  const went = limiter.wait(never).then(() => clock.now());
+  await clock.run(1000);
+  expect(await went).toBe(500);
+});
+
+test('a limited transport says its host', async () => {
+  const { transport } = await live();
+  const inner: Transport = { ...transport, host: () => 'api.example' };
+  expect(rateLimitedTransport(inner).host?.()).toBe('api.example');
+});
+
 test('holds no watch back, and lists wait with the other requests', async () => {
   const clock = new FakeClock();
   const server = await ApiServer.start();

@@ -2,12 +2,19 @@
  * A client reads what it wrote, however far its cache is behind: the watch is held back by a gate, and the test looks at what a read
  * does meanwhile. The server, its versions and its deletions are real HTTP.
  */
-import { type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
+import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
 import { type Client, type ClientOptions, isNotFound, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { at, ConfigMaps, configMap, live, Widgets, widget } from './fixtures.ts';
 import { Gate } from './gate.ts';
+
+const Pods = defineResource<{
+  metadata: { namespace: string; name: string };
+  spec: { containers: object[]; nodeName?: string };
+}>()({
+  ...{ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
+});
 
 async function behind(options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {}) {
   const clock = new FakeClock();
@@ -49,6 +56,25 @@ describe('a read after a write', () => {
     gate.open();
     expect((await getting).metadata.resourceVersion).toBe(made.metadata.resourceVersion);
     expect(clock.timers()).toBe(0);
+  });
+
+  // The server says of these only that they were done: a read right after them gave the Pod as it was before.
+  test('asks what became of an object that was bound or evicted', async () => {
+    const { client, clock, gate } = await behind();
+    const pod = (name: string) => ({ metadata: { namespace: 'default', name }, spec: { containers: [] } });
+    for (const name of ['bound', 'evicted']) await client.create(Pods, pod(name));
+    await client.list(Pods);
+    gate.shut();
+    const about = (kind: string, apiVersion: string, name: string) => ({ apiVersion, kind, metadata: { name } });
+    const target = { kind: 'Node', name: 'node-1' };
+    await client.subResource('binding').create(Pods, at('bound'), { ...about('Binding', 'v1', 'bound'), target });
+    await client.subResource('eviction').create(Pods, at('evicted'), about('Eviction', 'policy/v1', 'evicted'));
+    const [bound, evicted] = [client.get(Pods, at('bound')), client.get(Pods, at('evicted'))];
+    evicted.catch(() => undefined);
+    expect([await settled(clock, bound), await settled(clock, evicted)]).toEqual([false, false]);
+    gate.open();
+    expect((await bound).spec.nodeName).toBe('node-1');
+    await expect(evicted).rejects.toSatisfy(isNotFound);
   });
 
   test.each<[string, (client: Client) => Promise<{ metadata: { resourceVersion?: string } }>]>([

@@ -63,7 +63,28 @@ export const key = metaNamespaceKeyFunc({ metadata: { name: 'a' } });
 export { Reflector, type Resource };
 `;
 
+/** Each field of an object may be applied without those that a whole one must have. */
+const APPLY = `
+import type { Resource } from 'capstan/cache';
+import type { Client } from 'capstan/client';
+
+interface Deployment { metadata: { name: string; labels?: Record<string, string> }; spec: { replicas: number; selector: object; template: { spec: { containers: { name: string; image: string }[] } } } }
+declare const client: Client;
+declare const deployments: Resource<Deployment, never>;
+const metadata = { name: 'a' };
+export const replicas = client.apply(deployments, { metadata, spec: { replicas: 3 } }, { fieldOwner: 'me' });
+export const image = client.apply(deployments, { metadata, spec: { template: { spec: { containers: [{ name: 'a', image: 'b' }] } } } });
+// @ts-expect-error a member that there is not
+export const wrong = client.apply(deployments, { metadata, spec: { replica: 3 } });
+// @ts-expect-error a value that is none
+export const text = client.apply(deployments, { metadata, spec: { replicas: '3' } });
+`;
+
 describe('the declarations of the package', () => {
+  it('let some of the fields of an object be applied', () => {
+    expect(typeErrors('apply', APPLY, BROWSER)).toBe('');
+  });
+
   it('have the constructor and all methods of the store', () => {
     expect(typeErrors('store', STORE, BROWSER)).toBe('');
   });
