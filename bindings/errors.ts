@@ -43,7 +43,7 @@ export type ErrorCode =
   | 'STATUS'
   /** Bytes that are not what the protocol promises. */
   | 'DECODE'
-  /** A user's transform failed; the object was kept as it came. */
+  /** A user's transform failed; the object was kept as it was by then. */
   | 'TRANSFORM'
   /** A reader of a cache changed one of its objects: see the option `mutationDetector`. */
   | 'MUTATED'

@@ -24,6 +24,17 @@ export function setErrorHandler(handler: ErrorHandler | undefined): ErrorHandler
   return previous;
 }
 
+/** Calls a user's function that is told of something: what it throws, or rejects with, is reported, and nobody waits for it. */
+export function tell(call: () => unknown, what: string): void {
+  try {
+    const answer = call();
+    if (typeof answer === 'object' && answer !== null && 'then' in answer)
+      Promise.resolve(answer).catch((error: unknown) => handleError(error, what));
+  } catch (error) {
+    handleError(error, what);
+  }
+}
+
 /** Reports an error through the hook. A hook that throws is itself reported on the console: this never throws. */
 export function handleError(error: unknown, what: string): void {
   try {

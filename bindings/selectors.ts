@@ -145,15 +145,15 @@ class LabelParser {
       case '<':
       case '>': {
         const text = this.#exactValue();
-        if (!/^[+-]?\d+$/.test(text)) {
+        const limit = int64(text);
+        if (limit === undefined) {
           const why = "for 'Gt', 'Lt' operators, the value must be an integer";
           throw this.#fail(`values[0]: Invalid value: ${JSON.stringify(text)}: ${why}`);
         }
-        const limit = BigInt(text);
+        this.#validated(key, [text]); // which a sign does not pass
         return (labels) => {
-          const value = labels[key];
-          if (typeof value !== 'string' || !/^[+-]?\d+$/.test(value)) return false;
-          return operator.kind === '>' ? BigInt(value) > limit : BigInt(value) < limit;
+          const value = int64(labels[key]);
+          return value !== undefined && (operator.kind === '>' ? value > limit : value < limit);
         };
       }
       default:
@@ -268,4 +268,11 @@ function word(text: unknown): string {
 function keyWord(key: unknown): string {
   if (key === '') throw malformed('expected a label key, got ""');
   return word(key);
+}
+
+/** Go: strconv.ParseInt(text, 10, 64); `undefined` where that is an error. */
+function int64(text: unknown): bigint | undefined {
+  if (typeof text !== 'string' || !/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }

@@ -42,6 +42,14 @@ describe('a label selector', () => {
     expect(labelMatcher('!toString')({})).toBe(true);
   });
 
+  test('compares integers of 64 bits, and nothing else', () => {
+    const [more, less] = [labelMatcher('a>5'), labelMatcher('a<9223372036854775807')];
+    const values = ['5', '6', '9223372036854775806', '9223372036854775807', '9223372036854775808', 'x', '6.5'];
+    expect(values.map((a) => more({ a }))).toEqual([false, true, true, true, false, false, false]);
+    expect(values.map((a) => less({ a }))).toEqual([true, true, true, false, false, false, false]);
+    expect([more({}), less({})]).toEqual([false, false]);
+  });
+
   test('that everything matches is known as such, so that nobody has to be asked', () => {
     expect(parseLabelSelector(' ')).toBeUndefined();
     expect(parseLabelSelector('a')).toBeDefined();
@@ -52,6 +60,9 @@ describe('a label selector', () => {
     ['a in b', /expected: '\('/],
     ['-a=1', /Invalid value: "-a"/],
     ['a>x', /must be an integer/],
+    ['a>9223372036854775808', /must be an integer/],
+    ['a<-5', /Invalid value: "-5"/],
+    ['a>+5', /Invalid value: "\+5"/],
     [{ matchLabels: { 'a=b,c': 'd' } }, /expected a label key or value, got "a=b,c"/],
     [{ matchLabels: { a: 7 } }, /got 7/],
     [{ matchExpressions: [{ key: '', operator: 'Exists' }] }, /expected a label key, got ""/],

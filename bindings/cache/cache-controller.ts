@@ -141,7 +141,7 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
   resyncPeriod?: number;
   /** The indices of the store beside `namespace`: functions or paths by index name. */
   indexers?: Record<X, IndexSpec<T>>;
-  /** Changes each object before it is stored. One that throws is reported, and the object is stored as it came. */
+  /** Changes each object before it is stored. One that throws is reported, and the object is stored as it was by then, with the name, namespace and version that it came with. */
   transform?: TransformFunc<T>;
   /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
   queue?: 'real' | 'delta';

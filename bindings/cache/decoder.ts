@@ -52,6 +52,8 @@ export interface Decoder<T> {
   page(): PageReader<T>;
   /** Between true and false a list of everything is collected, by pages or by frames; what of it was not handed on is not needed any more. */
   gather?(on: boolean): void;
+  /** An object of those that are being collected is not wanted any more. */
+  forget?(object: T): void;
 }
 
 /** What objects are expected. A server that leaves kind or apiVersion out of an object is trusted. */

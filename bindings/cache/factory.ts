@@ -112,6 +112,10 @@ interface Entry {
 export class SharedInformerFactory {
   readonly #transport: Transport;
   readonly #options: FactoryOptions;
+  /** By what a resource is, so that every definition of it means the same. */
+  readonly #selections: ReadonlyMap<string, ResourceSelection>;
+  readonly #perResource: ReadonlyMap<string, ResourceOptions>;
+  readonly #customResync: ReadonlyMap<string, number>;
   readonly #entries = new Map<string, Entry>();
   /** What `shutdown` waits for: also those that were removed and have not ended. */
   readonly #running = new Set<Promise<void>>();
@@ -147,6 +151,9 @@ export class SharedInformerFactory {
     }
     this.#transport = transport;
     this.#options = options;
+    this.#selections = byIdentity(selections);
+    this.#perResource = byIdentity(perResource);
+    this.#customResync = byIdentity(customResync);
   }
 
   /**
@@ -175,8 +182,8 @@ export class SharedInformerFactory {
 
   /** The namespaces of a resource's informers, each with one of its own; `['']` is one for all, and for what has no namespace. */
   namespacesOf<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): readonly string[] {
-    const { selections, namespace = '', namespaces = [namespace] } = this.#options;
-    const own = selections?.get(resource as Resource<never, string>);
+    const { namespace = '', namespaces = [namespace] } = this.#options;
+    const own = this.#selections.get(resourceId(resource));
     const one = selection.namespace ?? own?.namespace;
     if (one !== undefined) return [one];
     return resource.namespaced ? (own?.namespaces ?? namespaces) : [''];
@@ -323,15 +330,16 @@ export class SharedInformerFactory {
       selections: ___,
       tweakListOptions,
       idleTimeout,
-      customResync,
-      perResource,
+      customResync: ____,
+      perResource: _____,
       name,
       ...all
     } = this.#options;
-    const { transform, ...options } = { ...all, ...perResource?.get(resource as Resource<never, string>) };
+    const id = resourceId(resource);
+    const { transform, ...options } = { ...all, ...this.#perResource.get(id) };
     return new SharedIndexInformer(this.#listWatch(resource, selection), {
       ...options,
-      resyncPeriod: customResync?.get(resource as Resource<never, string>) ?? options.resyncPeriod,
+      resyncPeriod: this.#customResync.get(id) ?? options.resyncPeriod,
       transform: transform && ((object: T) => transform(object) as T),
       name: name && `${name}${restricted}`,
     });
@@ -360,9 +368,8 @@ export class SharedInformerFactory {
   ): { key: string; name: string; restricted: string; selected: InformerSelection } {
     if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
     requireObject('selection', selection);
-    const { namespaces: _, ...own }: ResourceSelection =
-      this.#options.selections?.get(resource as Resource<never, string>) ?? {};
-    const selected: InformerSelection = { ...own, ...selection };
+    const { namespaces: _, ...own }: ResourceSelection = this.#selections.get(resourceId(resource)) ?? {};
+    const selected: InformerSelection = { ...own, ...given(selection) };
     const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selected;
     const namespace = this.#namespaceOf(resource, selected);
     const restricted = [
@@ -415,4 +422,13 @@ function addMissingIndexers(
     }
   }
   if (Object.keys(missing).length > 0) informer.addIndexers(missing);
+}
+
+function byIdentity<V>(map: ReadonlyMap<Resource<never, string>, V> | undefined): ReadonlyMap<string, V> {
+  return new Map([...(map ?? [])].map(([resource, value]) => [resourceId(resource), value]));
+}
+
+/** Without what is undefined, which says nothing. */
+function given(selection: InformerSelection): InformerSelection {
+  return Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== undefined));
 }

@@ -2,7 +2,7 @@
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
-import { type CacheLimits, requireBytesFree, requireCacheLimits } from './limits.ts';
+import { type CacheLimits, needsBytes, requireBytesFree, requireCacheLimits } from './limits.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import type { ReflectorStatus } from './status.ts';
 
@@ -35,7 +35,7 @@ export interface SharedIndexInformerOptions<T extends object = never> extends Fr
   /**
    * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
    * change the object it is given, and must return it or another with `metadata.name`; it must be idempotent, as an object that did
-   * not change may come again. One that throws is reported (code TRANSFORM), and the object is kept as it came.
+   * not change may come again. One that throws is reported (code TRANSFORM), and the object is kept as it was by then, with the name, namespace and version that it came with.
    */
   transform?(object: T): T;
   /**
@@ -46,7 +46,7 @@ export interface SharedIndexInformerOptions<T extends object = never> extends Fr
   /**
    * Whether to watch for two minutes, once a second, that no reader changes an object of the cache, and to report one that was
    * changed through handleError, with what changed (code MUTATED). Costs a copy of every object. Default: whether the
-   * environment variable KUBE_CACHE_MUTATION_DETECTOR is true.
+   * environment variable KUBE_CACHE_MUTATION_DETECTOR is true and no other option needs bytes.
    */
   mutationDetector?: boolean;
   /** The informer's name in its metrics; without one it has none. Of one resource each informer needs its own. */
@@ -102,7 +102,9 @@ export function requireInformerOptions<T extends object>(options: SharedIndexInf
 export function guardsOf<T extends object>(
   options: SharedIndexInformerOptions<T>,
 ): { freeze: boolean; detect: boolean } {
-  const detect = options.mutationDetector ?? environmentSwitch('KUBE_CACHE_MUTATION_DETECTOR');
+  // The variable is a wish for a whole process: it does not take the limits of a cache away, which need bytes.
+  const detect =
+    options.mutationDetector ?? (!needsBytes(options) && environmentSwitch('KUBE_CACHE_MUTATION_DETECTOR'));
   // Frozen objects cannot be mutated: who asks for the detector wants to see it happen without the program failing.
   return { detect, freeze: options.freeze ?? (!detect && environmentVariable('NODE_ENV') !== 'production') };
 }

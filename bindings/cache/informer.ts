@@ -115,7 +115,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#options = options;
     this.#clock = clock;
     this.#describe = listWatch.describe();
-    this.#rounds = new Rounds(clock, options.random ?? Math.random);
+    this.#rounds = new Rounds(clock, options.random ?? Math.random, (error, afterMs) =>
+      this.#reflector.refused(error, afterMs),
+    );
     this.#resync = new ResyncSchedule(resyncPeriod);
     this.#transform = transform;
     this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected);
@@ -142,7 +144,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         this.#synced.resolve();
       },
       onTaken: () => this.#tellWaiting(),
-      onRefused: () => this.#rounds.again(),
+      onRefused: (error) => this.#rounds.again(error),
     });
     this.#watchErrorHandler = watchErrorHandler;
     this.#reflector = this.#newReflector();
@@ -332,6 +334,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   status(): InformerStatus {
     return {
       ...this.#reflector.status(),
+      ...(this.#rounds.isWaiting ? { state: 'waiting' } : {}),
       hasSynced: this.hasSynced(),
       isStopped: this.#stopped,
       objects: this.#indexer.size(),

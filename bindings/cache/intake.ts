@@ -1,13 +1,15 @@
 /**
  * What becomes of an object on its way into the queue of an informer: it goes once through the user's transform, and is frozen
- * after it. A transform that fails costs no object and no event: it is reported, and the object is taken as it came.
+ * after it. A transform that fails costs no object and no event: it is reported, and the object is taken as the transform left it, with the name, namespace
+ * and version that it came with, without which nothing could be stored any more.
  * client-go: tools/cache/the_real_fifo.go addToItems_locked, where an event whose transform fails is dropped.
  */
-import { CapstanError, invalid, show } from '../errors.ts';
+import { textOfError } from '../error-text.ts';
+import { CapstanError, invalid } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { versionOf } from './bytes/lazy.ts';
 import { deepFreeze } from './freeze.ts';
-import { type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
+import type { KubeObject } from './keys.ts';
 import type { TransformFunc } from './queue.ts';
 
 /** @param transform asked for each time, as it may be set until the informer starts */
@@ -25,23 +27,17 @@ export function intake<T extends object>(options: {
 }
 
 function transformed<T extends object>(object: T, transform: TransformFunc<T>, describe: string): T {
+  const { name, namespace, resourceVersion } = (object as KubeObject).metadata ?? {};
   try {
     const result: unknown = transform(object);
-    if (typeof (result as KubeObject | null | undefined)?.metadata?.name === 'string') return result as T;
-    throw invalid('transform', 'a function that returns an object with metadata.name', result);
+    const { name, namespace = '' } = (result as KubeObject | null | undefined)?.metadata ?? {};
+    if (typeof name === 'string' && typeof namespace === 'string') return result as T;
+    throw invalid('transform', 'a function that returns an object with a name and a namespace in its metadata', result);
   } catch (cause) {
-    const what = `the transform of ${describe} ${keyOf(object)} failed, and the object was kept as it came`;
-    const why = cause instanceof Error ? cause.message : show(cause);
-    handleError(new CapstanError('TRANSFORM', `${what}: ${why}`, { cause }), 'informer transform');
-    return object;
-  }
-}
-
-/** A transform that failed may have taken the name away. */
-function keyOf(object: object): string {
-  try {
-    return metaNamespaceKeyFunc(object);
-  } catch {
-    return 'without a name';
+    const what = `the transform of ${describe} ${namespace ? `${namespace}/` : ''}${name} failed, and the object was kept as it was by then`;
+    handleError(new CapstanError('TRANSFORM', `${what}: ${textOfError(cause)}`, { cause }), 'informer transform');
+    const { name: _, namespace: __, resourceVersion: ___, ...rest } = Object((object as KubeObject).metadata);
+    const identity = Object.entries({ name, namespace, resourceVersion }).filter(([, value]) => value !== undefined);
+    return { ...object, metadata: { ...Object.fromEntries(identity), ...rest } };
   }
 }

@@ -115,6 +115,11 @@ function requireAtMost(name: string, value: number, most: number): void {
   if (value > most) throw invalid(name, `an integer <= ${most}`, value);
 }
 
+/** Whether the options ask for what only bytes have. */
+export function needsBytes({ keep, maxBytes }: CacheLimits): boolean {
+  return keep === 'bytes' || maxBytes !== undefined;
+}
+
 /** Throws INVALID_ARGUMENT where options that need bytes meet one that needs decoded objects. */
 export function requireBytesFree(options: CacheLimits, what: string): void {
   const name = options.keep === 'bytes' ? 'keep' : options.maxBytes !== undefined ? 'maxBytes' : undefined;

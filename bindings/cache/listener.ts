@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { invalid } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { handleError, tell } from '../handle-error.ts';
 import { Backlog } from './backlog.ts';
 import type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
 import { keyOf, merge, type Notification } from './notification.ts';
@@ -188,13 +188,7 @@ export class ProcessorListener<T extends object> implements Registration {
     this.#aboveHighWater = true;
     const mark = this.#highWater;
     const depth = this.#backlog.length;
-    queueMicrotask(() => {
-      try {
-        mark.onHighWater(depth);
-      } catch (error) {
-        handleError(error, 'informer handler');
-      }
-    });
+    queueMicrotask(() => tell(() => mark.onHighWater(depth), 'informer handler'));
   }
 
   #initialDone(): void {

@@ -31,7 +31,7 @@ export interface ProcessLoopOptions<T extends object> {
   /** Called after each pop, also one that found nothing, and after what went past the queue. */
   onTaken: () => void;
   /** Called where the store refused something that a list may bring again. */
-  onRefused: () => void;
+  onRefused: (error: unknown) => void;
 }
 
 /** What the reflector of an informer writes to. */
@@ -158,6 +158,6 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   /** What could not be taken over is asked for again; from a core that is dead nothing comes back. */
   #refused(error: unknown): void {
     handleError(error, this.#options.what);
-    if (!(error instanceof CapstanError && error.code === 'POISONED')) this.#options.onRefused();
+    if (!(error instanceof CapstanError && error.code === 'POISONED')) this.#options.onRefused(error);
   }
 }

@@ -2,15 +2,14 @@
  * The reflector: list, watch, resume, relist. It keeps a store equal to the server's objects and never gives up; only its
  * signal ends it. A state and one `step` say all of the protocol; client-go: tools/cache/reflector.go ListAndWatchWithContext.
  *
- * Never lists older than what was already seen: a relist asks for at least the last version, and for the newest ("") only
- * after the server said that this version is gone or still to come.
+ * Never lists older than what was already seen: a relist asks for at least the last version, and for the newest ("") only after the server said that it is gone or still to come.
  *
  * Events are applied as they come, in the order in which they come. A version that was there before, or an older one, is not
  * held back (versions are opaque here, and a restored server counts from behind): the store then shows what the server said last.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { handleError, tell } from '../handle-error.ts';
 import { Backoff } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import type { Caller, ListWatch } from './list-watch.ts';
@@ -217,6 +216,7 @@ export class Reflector<T extends object, I extends string = never> {
         signal,
         describe: this.#listWatch.describe(),
         accepts: (frame) => this.#accepts(frame),
+        forget: (object) => this.#decoder.forget?.(object),
       });
       if (typeof initial !== 'number') {
         this.#takeOver(initial.objects, initial.resourceVersion);
@@ -422,20 +422,21 @@ export class Reflector<T extends object, I extends string = never> {
     return { do: what, afterMs: this.#backoff.next() };
   }
 
+  /** What it brought was refused, which has been reported: all of it is asked for again. */
+  refused(error: unknown, afterMs: number): void {
+    this.#tell(error, 'relist', afterMs, this.#options.watchErrorHandler ?? (() => undefined));
+  }
+
   /** Every failure comes through here or `#tell`, once. */
   #failed(error: unknown, next: NextStep, step: Step): Step {
     this.#tell(error, next, step.afterMs);
     return step;
   }
 
-  #tell(error: unknown, next: NextStep, afterMs: number): void {
+  #tell(error: unknown, next: NextStep, afterMs: number, onError = this.#onError): void {
     const failure: WatchFailure = { class: classOf(error), next, afterMs };
     this.#failures.add(error, failure, this.#clock.now());
-    try {
-      this.#onError(error, failure);
-    } catch (second) {
-      handleError(second, 'watch error handler');
-    }
+    tell(() => onError(error, failure), 'watch error handler');
   }
 
   #report(error: unknown, failure: WatchFailure): void {

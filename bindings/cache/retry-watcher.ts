@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { tell } from '../handle-error.ts';
 import { jsonDecoder } from './decoder.ts';
 import type { ListWatch } from './list-watch.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
@@ -176,11 +176,7 @@ export class RetryWatcher<T extends object, I extends string = never> implements
   #failed(error: unknown, started: number): number {
     const asked = error instanceof StatusError ? (error.body.details?.retryAfterSeconds ?? 0) * 1000 : 0;
     const afterMs = Math.max(asked, started + this.#minRestartDelay - this.#clock.now(), 0);
-    try {
-      this.#onError?.(error, { class: classOf(error), next: 'rewatch', afterMs });
-    } catch (second) {
-      handleError(second, 'watch error handler');
-    }
+    tell(() => this.#onError?.(error, { class: classOf(error), next: 'rewatch', afterMs }), 'watch error handler');
     return asked;
   }
 }

@@ -9,10 +9,16 @@ import { sleep } from './wait.ts';
 export class Rounds {
   readonly #clock: Clock;
   readonly #backoff: Backoff;
+  readonly #refused: (error: unknown, afterMs: number) => void;
   #round: AbortController | undefined;
+  #error: unknown;
+  /** One round has ended, and the next has not begun. */
+  isWaiting = false;
 
-  constructor(clock: Clock, random: () => number) {
+  /** @param refused is told why there is another round, and after what time */
+  constructor(clock: Clock, random: () => number, refused: (error: unknown, afterMs: number) => void) {
     this.#clock = clock;
+    this.#refused = refused;
     this.#backoff = new Backoff(clock, random);
   }
 
@@ -28,12 +34,18 @@ export class Rounds {
       } finally {
         stop.removeEventListener('abort', onStop);
       }
-      if (!stop.aborted) await sleep(this.#clock, this.#backoff.next(), stop);
+      if (stop.aborted) return;
+      const afterMs = this.#backoff.next();
+      this.#refused(this.#error, afterMs);
+      this.isWaiting = true;
+      await sleep(this.#clock, afterMs, stop);
+      this.isWaiting = false;
     }
   }
 
-  /** Ends the round that is under way. */
-  again(): void {
+  /** Ends the round that is under way, for what was refused. */
+  again(error: unknown): void {
+    this.#error = error;
     this.#round?.abort();
   }
 }

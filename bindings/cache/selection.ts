@@ -9,6 +9,12 @@ import type { KubeObject } from './keys.ts';
 /** `path=value` or `path!=value`; the fields by which servers select are paths into the object. */
 const TERM = /^([A-Za-z0-9_.-]+?)(!?)==?([^\\]*)$/;
 
+/**
+ * Texts that servers take for empty where they are absent. Of others nothing can be told then: an absent number is "0" to them, an absent boolean "false", and some names are
+ * no paths (`status.successful` of a Job, `source` of an Event).
+ */
+const EMPTY_WHERE_ABSENT = new Set(['metadata.name', 'metadata.namespace', 'spec.nodeName', 'status.phase']);
+
 /** Each "" where there is no restriction. */
 export interface Selection {
   readonly namespace: string;
@@ -21,12 +27,16 @@ export function selectionMatcher(selection: Selection): (object: KubeObject) => 
   const byLabels = labelSelector === '' ? undefined : labelMatcher(labelSelector);
   const terms = fieldSelector.split(',').flatMap((term) => {
     const [, path = '', not, value] = TERM.exec(term.trim()) ?? [];
-    return path === '' ? [] : [{ valuesOf: pathIndexFunc(path), not: not === '!', value }];
+    return path === '' ? [] : [{ path, valuesOf: pathIndexFunc(path), not: not === '!', value }];
   });
+  const holds = ({ path, valuesOf, not, value }: (typeof terms)[number], object: KubeObject): boolean => {
+    const found = valuesOf(object)[0] ?? (EMPTY_WHERE_ABSENT.has(path) ? '' : undefined);
+    return found === undefined || (found === value) !== not;
+  };
   return (object) => {
     const metadata: (KubeObject['metadata'] & { labels?: Labels }) | undefined = object.metadata;
     if (namespace !== '' && metadata?.namespace !== namespace) return false;
     if (byLabels !== undefined && !byLabels(metadata?.labels ?? {})) return false;
-    return terms.every(({ valuesOf, not, value }) => ((valuesOf(object)[0] ?? '') === value) !== not);
+    return terms.every((term) => holds(term, object));
   };
 }

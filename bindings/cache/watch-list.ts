@@ -23,6 +23,8 @@ export interface StreamOptions<T> {
   describe: string;
   /** Asked for each frame: whether it is an object of the resource or a bookmark. Otherwise it is left out. */
   accepts(frame: WatchFrame<T>): boolean;
+  /** Told of an object that has been replaced or deleted before the stream was at its end. */
+  forget(object: T): void;
 }
 
 /** client-go: reflector.go newInitialEventsEndBookmarkTicker. */
@@ -63,6 +65,8 @@ export async function readInitialObjects<T extends object>(
           const key = metaNamespaceKeyFunc(frame.object);
           if (frame.type === 'ADDED') patience.renew();
           else if (!objects.has(key)) throw patience.lost(`sent a change of ${key}, which was not among them`);
+          const before = objects.get(key);
+          if (before !== undefined && before !== frame.object) options.forget(before);
           if (frame.type === 'DELETED') objects.delete(key);
           else objects.set(key, frame.object);
         }

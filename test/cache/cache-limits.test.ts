@@ -1,12 +1,15 @@
 /** The limits of a cache: how long and how deep objects may be, how many bytes they may have together, and what happens beyond. */
 import {
   InformerPrometheusProvider,
+  ListWatch,
+  SharedIndexInformer,
   type SharedIndexInformerOptions,
   SharedInformerFactory,
   type WatchFailure,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import type { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/clock.ts';
+import { bookmark, configMap, event, Replies, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { reports, setUp, teller } from './told.ts';
 
@@ -285,6 +288,30 @@ test('the mark of a limit stands where it was put', async () => {
   expect(calls).toHaveLength(1);
   expect(calls[0]).toBeGreaterThan(25 * KB);
   await all.informer.stop();
+});
+
+// Each state of an object counted, though only the last of them is kept: a cache whose objects change while they are streamed never synced.
+test('a stream of initial objects needs room for what it ends with', async () => {
+  const changes = Array.from({ length: 60 }, (_, i) =>
+    event('MODIFIED', { ...configMap('a0', String(100 + i)), ...filled(1 * KB, 'xy'[i % 2]) }),
+  );
+  const first = Array.from({ length: 10 }, (_, i) =>
+    event('ADDED', { ...configMap(`a${i}`, String(i + 1)), ...filled(1 * KB) }),
+  );
+  const gone = event('DELETED', { ...configMap('a9', '200'), ...filled(1 * KB) });
+  const frames = [...first, ...changes, gone, event('ADDED', configMap('late', '201')), bookmark('300', 'true')];
+  const clock = new FakeClock();
+  const server = new Replies((request) => stream(frames, 'hold', request.signal));
+  const { heard, watchErrorHandler } = failures();
+  const options = { clock, watchList: true, maxBytes: 15 * KB, watchErrorHandler };
+  const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), options);
+  void informer.run();
+  await clock.settle();
+  expect(heard).toEqual([]);
+  expect(informer.status()).toMatchObject({ hasSynced: true, objects: 10, metadataOnly: 0 });
+  const last = informer.getIndexer().getByKey('default/a0');
+  expect([last?.metadata.resourceVersion, last?.data?.fill?.[0]]).toEqual(['159', 'y']);
+  await informer.stop();
 });
 
 test('a factory hands the limits to its informers', async () => {

@@ -81,6 +81,22 @@ describe('a factory', () => {
     expect(factory.informerFor(ConfigMaps, { namespace: 'a' })).toBe(informers[0]);
   });
 
+  // They were found by the very definition: another one of the same resource was listed in all namespaces, whole, and a second time.
+  test('means by a resource any definition of it, in its options too', () => {
+    const { group, version, kind, plural, namespaced } = ConfigMaps;
+    const again = defineResource<ConfigMap>()({ group, version, kind, plural, namespaced });
+    const { factory } = setUp({
+      selections: new Map([[ConfigMaps, { namespace: 'a', labelSelector: 'app=x' }]]),
+      perResource: new Map([[ConfigMaps, { keep: 'objects' as const }]]),
+      customResync: new Map([[ConfigMaps, 5000]]),
+    });
+    const informer = factory.informerFor(again);
+    expect(factory.informerFor(ConfigMaps)).toBe(informer);
+    expect(factory.informerFor(again, { labelSelector: undefined, namespace: undefined })).toBe(informer);
+    expect(factory.namespacesOf(again)).toEqual(['a']);
+    expect([...factory.informers().keys()]).toEqual(['configmaps/v1 in a with labels app=x']);
+  });
+
   test('has one for each of several namespaces, asked for by name, and one for all of what has no namespace', async () => {
     const { clock, server, factory } = setUp({
       namespaces: ['a', 'b'],

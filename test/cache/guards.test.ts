@@ -1,6 +1,7 @@
 /** What stands between the objects of a cache and those who read them: transforms, freezing, and the mutation detector. */
 import type { DeletedFinalStateUnknown, SharedIndexInformerOptions } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import { deepFreeze, freezeParsed } from '../../bindings/cache/freeze.ts';
 import { MutationDetector } from '../../bindings/cache/mutation-detector.ts';
 import { FakeClock } from '../../bindings/clock.ts';
@@ -68,7 +69,7 @@ describe('a transform', () => {
     await informer.stop();
   });
 
-  test('that throws or gives nothing costs no object: it is reported, and the object stays as it came', async () => {
+  test('that throws or gives nothing costs no object: it is reported, and the object stays as it was by then', async () => {
     const { clock, server, informer } = setUp({
       transform(object) {
         if (object.metadata.name === 'throws') throw new Error('no');
@@ -84,12 +85,52 @@ describe('a transform', () => {
     await clock.settle();
     expect(told).toEqual(['+throws', 'nothing']);
     expect(messages()).toEqual([
-      'the transform of v1 ConfigMap default/throws failed, and the object was kept as it came: no',
+      'the transform of v1 ConfigMap default/throws failed, and the object was kept as it was by then: no',
       expect.stringContaining(
-        'default/nothing failed, and the object was kept as it came: "transform" expected a function',
+        'default/nothing failed, and the object was kept as it was by then: "transform" expected a function',
       ),
     ]);
     expect(reported[0]).toMatchObject({ what: 'informer transform', error: { code: 'TRANSFORM' } });
+    await informer.stop();
+  });
+
+  // The store refused the object without a name, and everything with it: the cache stood still for good, asked anew for ever, and said that it had stopped.
+  test('that takes the name away before it fails, or gives one that is none, costs nothing else', async () => {
+    const broken: Record<string, (object: ConfigMap) => unknown> = {
+      throws: (object) => {
+        object.metadata = { labels: { half: 'done' } } as never;
+        throw new Error('no');
+      },
+      unnamed: (object) => {
+        delete (object.metadata as { name?: string }).name;
+        return object;
+      },
+      elsewhere: (object) => {
+        object.metadata.namespace = 5 as never;
+        return object;
+      },
+      gone: (object) => {
+        delete (object as { metadata?: object }).metadata;
+        return object;
+      },
+    };
+    const { clock, server, informer } = setUp({
+      transform: (object) => (broken[object.metadata.name]?.(object) ?? object) as ConfigMap,
+    });
+    for (const name of ['good', 'throws']) server.put(name);
+    void informer.run();
+    await clock.settle();
+    for (const name of ['unnamed', 'elsewhere', 'gone']) server.put(name);
+    server.put('good', { data: { v: '2' } });
+    await clock.settle();
+    const indexer = informer.getIndexer();
+    expect(indexer.listKeys().sort()).toEqual(
+      ['elsewhere', 'gone', 'good', 'throws', 'unnamed'].map((name) => `default/${name}`),
+    );
+    expect(indexer.getByKey('default/throws')?.metadata).toMatchObject({ name: 'throws', labels: { half: 'done' } });
+    expect(indexer.getByKey('default/good')?.data).toEqual({ v: '2' });
+    expect(informer.status()).toMatchObject({ state: 'watching', relists: 0 });
+    expect(messages()).toHaveLength(4);
     await informer.stop();
   });
 
@@ -111,6 +152,27 @@ describe('a transform', () => {
     expect(() => informer.setWatchErrorHandler(() => undefined)).toThrow(started);
     await informer.stop();
   });
+});
+
+// Only what they threw was caught: what they rejected with ended the process.
+test('callbacks that are async and reject are reported', async () => {
+  const rejects = (what: string) => async () => {
+    throw new Error(what);
+  };
+  const { clock, server, informer } = setUp({
+    watchErrorHandler: rejects('watch error handler') as never,
+    maxBytes: 1000,
+    onBytes: { at: 0.1, call: rejects('onBytes') as never },
+  });
+  const highWater = { at: 1, onHighWater: rejects('high water') as never };
+  informer.addEventHandler({ onAdd: () => new Promise(() => undefined) }, { highWater });
+  void informer.run();
+  await clock.settle();
+  for (const name of ['a', 'b', 'c']) server.put(name, { data: { v: 'x'.repeat(100) } });
+  server.send('no json\n');
+  await clock.settle();
+  expect(messages().sort()).toEqual(expect.arrayContaining(['high water', 'onBytes', 'watch error handler']));
+  void informer.stop();
 });
 
 describe('objects of a cache', () => {
@@ -166,6 +228,10 @@ describe('objects of a cache', () => {
       expect(Object.isFrozen(await stored({}))).toBe(false);
     }
     expect(Object.isFrozen(await stored({ mutationDetector: false }))).toBe(true);
+    // Where bytes are asked for, they count: a variable for a whole process had switched the limit of a cache off, without a word.
+    process.env.KUBE_CACHE_MUTATION_DETECTOR = 'true';
+    expect(versionOf(await stored({ maxBytes: 10_000 }))).toBeDefined();
+    expect(versionOf(await stored({ keep: 'bytes' }))).toBeDefined();
     process.env.KUBE_CACHE_MUTATION_DETECTOR = 'yes';
     expect(Object.isFrozen(await stored({}))).toBe(true);
     expect(Object.isFrozen(await stored({ mutationDetector: true }))).toBe(false);

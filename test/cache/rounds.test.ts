@@ -2,13 +2,13 @@
  * A change that the cache could not take over. It used to be reported and dropped: the cache then lacked it until the server sent the object again, or a relist
  * came by chance.
  */
-import { ListWatch, SharedIndexInformer } from 'capstan/cache';
+import { ListWatch, SharedIndexInformer, type SharedIndexInformerOptions, type WatchFailure } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Indexer } from '../../bindings/cache/store.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { CapstanError } from '../../bindings/errors.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
-import { ConfigMaps, LiveServer } from './live-server.ts';
+import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 
 let reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -21,10 +21,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-async function follow() {
+async function follow(options: SharedIndexInformerOptions<ConfigMap> = {}) {
   const clock = new FakeClock();
   const server = new LiveServer();
-  const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), { clock, random: () => 0 });
+  const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), { clock, random: () => 0, ...options });
   const told: string[] = [];
   informer.addEventHandler({
     onAdd: (object) => told.push(`add ${object.metadata.name}`),
@@ -56,6 +56,25 @@ describe('a change that the cache could not take over', () => {
     server.put('b');
     await clock.settle();
     expect(told).toEqual(['add a', 'add b']);
+    await stop();
+  });
+
+  // It said `stopped`, counted nothing and told nobody.
+  test('is a failure like any other to who asks and to who is told', async () => {
+    const failures: [unknown, WatchFailure][] = [];
+    const { clock, server, informer, stop } = await follow({ watchErrorHandler: (...told) => failures.push(told) });
+    const full = new CapstanError('OUT_OF_MEMORY', 'no room');
+    vi.spyOn(Indexer.prototype, 'exchange').mockImplementationOnce(() => {
+      throw full;
+    });
+    server.put('a');
+    await clock.settle();
+    const { state, isStopped, failures: counted, lastFailure } = informer.status();
+    expect({ state, isStopped }).toEqual({ state: 'waiting', isStopped: false });
+    expect([counted.full, lastFailure?.error]).toEqual([1, full]);
+    expect(failures).toEqual([[full, { class: 'full', next: 'relist', afterMs: 800 }]]);
+    await clock.run(800);
+    expect(informer.status().state).toBe('watching');
     await stop();
   });
 

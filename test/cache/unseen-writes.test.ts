@@ -59,6 +59,27 @@ describe('an object that was written', () => {
     expect(unseen.size()).toBe(0);
   });
 
+  // An absent field was taken for an empty text: to a server it may be "false", or "0", or not a path at all.
+  test.each([
+    ['spec.unschedulable=false', true],
+    ['spec.unschedulable!=true', true],
+    ['status.successful=0', true],
+    ['source=me', true],
+    ['name=a', true],
+    ['spec.nodeName=', true],
+    ['spec.nodeName=x', false],
+    ['status.phase!=Succeeded', true],
+    ['status.phase=Running', false],
+    ['metadata.name=b', false],
+    ['metadata.name=a', true],
+  ])('is given where the cache may have it: %s is %s', (fieldSelector, given) => {
+    const selection = () => ({ namespace: '', labelSelector: '', fieldSelector, metadataOnly: false });
+    const { unseen, told, list } = cacheWith({ selection });
+    unseen.wrote(object('a', '7'));
+    list('9');
+    expect(told).toEqual(given ? ['default/a 7 a'] : []);
+  });
+
   test('is given as well where it went before the first list', () => {
     const { unseen, told, list } = cacheWith();
     unseen.wrote(object('a', '7'));

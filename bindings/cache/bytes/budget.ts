@@ -7,7 +7,7 @@
  * So a cache that is full takes a list that is smaller, and one that has room takes its own content again.
  */
 import { CapstanError } from '../../errors.ts';
-import { handleError } from '../../handle-error.ts';
+import { tell } from '../../handle-error.ts';
 import type { Budget as BudgetOptions } from '../limits.ts';
 import type { Version } from './version.ts';
 import type { Versions } from './versions.ts';
@@ -77,6 +77,11 @@ export class Budget {
     return rest;
   }
 
+  /** What the list has brought is replaced, or gone, before its end. */
+  forget(version: Version): void {
+    this.#listed -= this.#versions.sizeOf(version);
+  }
+
   /** Exact only from the mark on, as what will be replaced has to be looked for. */
   #live(): number {
     const { live } = this.#versions.bytes();
@@ -87,10 +92,6 @@ export class Budget {
     const { onBytes } = this.#options;
     if (this.#told || onBytes === undefined) return;
     this.#told = true;
-    try {
-      onBytes.call(bytes, this.#max);
-    } catch (error) {
-      handleError(error, `onBytes of the cache of ${this.#what}`);
-    }
+    tell(() => onBytes.call(bytes, this.#max), `onBytes of the cache of ${this.#what}`);
   }
 }

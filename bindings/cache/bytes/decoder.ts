@@ -23,7 +23,7 @@ import { deepFreeze } from '../freeze.ts';
 import { type Budget as BudgetOptions, type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from '../limits.ts';
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../trim.ts';
 import { Budget } from './budget.ts';
-import { lazyObject } from './lazy.ts';
+import { lazyObject, versionOf } from './lazy.ts';
 import {
   ByteStream,
   END,
@@ -106,6 +106,13 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     // What came before the object that had no room would lie there until everything is asked for again.
     if (!on && this.#budget?.refused) this.versions.settle();
     this.#budget?.begin();
+  }
+
+  forget(object: T): void {
+    const version = versionOf(object);
+    if (version === undefined || version.owner !== this.versions || version.staged < 0) return;
+    this.#budget?.forget(version);
+    this.versions.unwanted(version);
   }
 
   /** Whether what was scanned last is an object that can stay as it is: apiVersion and kind are absent or the expected, byte by byte. */

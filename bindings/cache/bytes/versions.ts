@@ -342,6 +342,13 @@ export class Versions {
     }
   }
 
+  /** What was staged will not be taken over. Unlike with `discard`, somebody may have seen it. */
+  unwanted(version: Version): void {
+    this.#unstage(version);
+    version.hand();
+    this.#release(version.id, version);
+  }
+
   /** Staged versions that wait. */
   waiting(): number {
     return this.#staged.length;
