@@ -8,6 +8,7 @@ import { typeOf } from './registry/types.ts';
 import type { Atom, Field } from './schema/atoms.ts';
 import { typeNamed } from './schema/built-in.ts';
 import { prune } from './schema/defaults.ts';
+import { readTime, TimeError } from './times.ts';
 
 export interface ReadFields {
   object: JsonObject;
@@ -63,7 +64,10 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
       walk.unknown.push(at);
       continue;
     }
-    if (member === undefined) continue;
+    const isTime = field.code === 't' || field.code === 'u';
+    // Go takes null for a field that is not there; but a time that is none is written as null, unless there is a pointer to it.
+    const stays = field.code === '*' || (isTime && !POINTS_TO_TIMES.has(walk.struct));
+    if (member === undefined || (member === null && !stays)) continue;
     // Its members are read with its messages in registry/metadata.ts.
     const whole = at === 'metadata' && isObject(member);
     if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
@@ -87,10 +91,23 @@ const readField = (field: Field, value: Json, path: string, names: string, walk:
   readValue(field.code, field.type(), value, path, names, walk);
 
 /** Go's types by the codes of the table; none: any JSON is taken. */
-const GO_TYPES: Record<string, string> = { s: 'string', i: 'int32', l: 'int64', n: 'float64', b: 'bool' };
+const GO_TYPES: Record<string, string> = {
+  s: 'string',
+  t: 'string',
+  u: 'string',
+  i: 'int32',
+  l: 'int64',
+  n: 'float64',
+  b: 'bool',
+};
+/** Types whose times may be absent: the table of types does not say. */
+const POINTS_TO_TIMES = new Set(['LeaseSpec', 'PodStatus', 'JobStatus', 'CronJobStatus', 'DeviceTaint', 'Taint']);
+/** What null is where a value has to be: in a list or a map. */
+const ZERO: Record<string, Json> = { s: '', i: 0, l: 0, n: 0, b: false };
 
 function readValue(code: string, type: Atom, value: Json, path: string, names: string, walk: Walk): Json {
-  if (value === null || code === '*') return value;
+  if (value === null) return ZERO[code] ?? null;
+  if (code === '*') return value;
   const fail = (goType: string): Error =>
     new FieldTypeError(
       `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} of type ${goType}`,
@@ -129,7 +146,15 @@ function readValue(code: string, type: Atom, value: Json, path: string, names: s
       `json: cannot unmarshal number ${String(value)} into Go struct field ${walk.struct}.${names} of type ${wanted}`,
     );
   }
-  return value;
+  return code === 't' || code === 'u' ? timeOf(value as string, code === 'u') : value;
+}
+
+function timeOf(text: string, micro: boolean): string {
+  try {
+    return readTime(text, micro);
+  } catch (error) {
+    throw error instanceof TimeError ? new FieldTypeError(error.message) : error;
+  }
 }
 
 function goTypeOf(code: string): string {

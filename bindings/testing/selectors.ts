@@ -41,6 +41,15 @@ const FIELDS: Record<string, readonly string[]> = {
   '/secrets': ['type'],
   '/namespaces': ['status.phase'],
   '/nodes': ['spec.unschedulable'],
+  '/replicationcontrollers': ['status.replicas'],
+  'batch/jobs': ['status.successful'],
+  'certificates.k8s.io/certificatesigningrequests': ['spec.signerName'],
+  'resource.k8s.io/resourceslices': ['spec.nodeName', 'spec.driver'],
+  'events.k8s.io/events': [
+    ...['regarding.kind', 'regarding.namespace', 'regarding.name', 'regarding.uid'],
+    ...['regarding.apiVersion', 'regarding.resourceVersion', 'regarding.fieldPath'],
+    ...['reason', 'reportingController', 'type'],
+  ],
   '/services': ['spec.clusterIP', 'spec.type'],
   '/events': [
     ...['involvedObject.kind', 'involvedObject.namespace', 'involvedObject.name', 'involvedObject.uid'],
@@ -49,12 +58,22 @@ const FIELDS: Record<string, readonly string[]> = {
   ],
 };
 
-/** Fields whose absence means false rather than an empty string. */
-const BOOLEANS: readonly string[] = ['spec.hostNetwork', 'spec.unschedulable'];
+/** Fields whose absence means something else than an empty string. */
+const ABSENT: Record<string, string> = {
+  ...{ 'spec.hostNetwork': 'false', 'spec.unschedulable': 'false' },
+  ...{ 'status.replicas': '0', 'status.successful': '0' },
+};
+/** Where they are in an object as it lies (registry/forms.ts) that have another name than their path. */
+function pathOf(kind: Kind, field: string): string {
+  if (!kind.builtIn) return field;
+  if (kind.group === 'events.k8s.io')
+    return field.replace(/^regarding/, 'involvedObject').replace(/Controller$/, 'Component');
+  return field.replace(/^status\.successful$/, 'status.succeeded');
+}
 
 /** `metadata.name=a,status.phase!=Running`; a field the resource does not offer is a 400. */
 export function parseFieldSelector(kind: Kind, selector: string): Predicate | undefined {
-  const own = kind.builtIn ? FIELDS[`${kind.group}/${kind.plural}`] : undefined;
+  const own = kind.builtIn ? FIELDS[`${kind.group}/${kind.plural}`] : kind.selectable;
   const predicates = splitTerms(selector)
     .filter((term) => term !== '')
     .sort()
@@ -65,9 +84,11 @@ export function parseFieldSelector(kind: Kind, selector: string): Predicate | un
       const value = unescaped(escaped);
       if (field !== 'metadata.name' && field !== 'metadata.namespace' && !own?.includes(field))
         throw unknownField(kind, own, field);
-      const path = field.split('.');
-      const absent = BOOLEANS.includes(field) ? 'false' : '';
-      return (object: JsonObject): boolean => (fieldText(object, path, absent) === value) === (operator !== '!=');
+      const path = pathOf(kind, field).split('.');
+      const absent = (kind.builtIn ? ABSENT[field] : undefined) ?? '';
+      const textOf = (object: JsonObject): string =>
+        kind.builtIn && field === 'source' ? sourceOf(object) : fieldText(object, path, absent);
+      return (object: JsonObject): boolean => (textOf(object) === value) === (operator !== '!=');
     });
   if (predicates.length === 0) return undefined;
   return (object) => predicates.every((predicate) => predicate(object));
@@ -86,7 +107,13 @@ function unknownField(kind: Kind, own: readonly string[] | undefined, field: str
   if (own === undefined && kind.builtIn) {
     return badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
   }
+  if (kind.builtIn && kind.plural === 'jobs') return badRequest(`field label "${field}" not supported for Job`);
   return badRequest(`field label not supported: ${field}`);
+}
+
+/** pkg/registry/core/event/strategy.go: who reported it, where nothing is said of a source. */
+function sourceOf(event: JsonObject): string {
+  return fieldText(event, ['source', 'component'], '') || fieldText(event, ['reportingComponent'], '');
 }
 
 function fieldText(object: JsonObject, path: readonly string[], absent: string): string {

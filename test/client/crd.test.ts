@@ -582,6 +582,15 @@ describe('a schema that transforms', () => {
     );
   });
 
+  // A server takes it for no default: what the type says is always there was not.
+  it('is one with a default of null', () => {
+    expect(define(z.string().nullable().default(null))).toThrow(
+      expect.objectContaining({ path: 'spec.x', message: expect.stringContaining('its default is null') }),
+    );
+    expect(define(z.string().nullable().default('a'))).not.toThrow();
+    expect(define(z.string().nullable().optional())).not.toThrow();
+  });
+
   // The type would promise a value that a server without the default never stores.
   it('is one with a default that its JSON Schema does not tell, until an override does', () => {
     const inner = type({ list: type({ replicas: 'number.integer = 1' }).array() });

@@ -25,6 +25,7 @@ import { schemas } from './same-answers/schemas.ts';
 import { prepareEmbeddedServer, prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
 import { subresources } from './same-answers/subresources.ts';
 import { updates } from './same-answers/updates.ts';
+import { values } from './same-answers/values.ts';
 import { expired, watches } from './same-answers/watches.ts';
 
 const seed = testSeed();
@@ -35,6 +36,7 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['apply', apply],
   ['patches', patches],
   ['schemas', schemas],
+  ['values', values],
   ['subresources and discovery', subresources],
   ['deletions', deletions],
   ['lists', lists],

@@ -122,7 +122,11 @@ it('says that another process leads, and for how long', async () => {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { name: 'site' },
-    spec: { holderIdentity: 'pod-a', leaseDurationSeconds: 15, renewTime: new Date().toISOString() },
+    spec: {
+      holderIdentity: 'pod-a',
+      leaseDurationSeconds: 15,
+      renewTime: new Date().toISOString().replace('Z', '000Z'),
+    },
   };
   const body = JSON.stringify(lease);
   const path = `${server.url}/apis/coordination.k8s.io/v1/namespaces/demo/leases`;

@@ -2,7 +2,7 @@
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { judge } from '../client/random-schemas.ts';
-import { type Client, CONFIG_MAPS, configMap, start } from './client.ts';
+import { type Client, CONFIG_MAPS, configMap, JSON_PATCH, start } from './client.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';
@@ -197,6 +197,59 @@ describe('a scale', () => {
     });
     await api.make(CONFIG_MAPS, configMap('a'));
     expect((await api.get(`${CONFIG_MAPS}/a/scale`)).status).toBe(404);
+  });
+});
+
+describe('a definition', () => {
+  const names = { plural: 'webs', kind: 'Web' };
+  const schema = {
+    openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { host: text } } } },
+  };
+  const version = (name: string, more: object = {}) => ({ name, served: true, storage: false, schema, ...more });
+  const definition = (...versions: object[]) => ({
+    metadata: { name: 'webs.example.com' },
+    spec: { group: 'example.com', scope: 'Namespaced', names, versions },
+  });
+  const path = (name: string) => `/apis/example.com/${name}/namespaces/default/webs`;
+  const web = (name: string, host: string) => ({
+    ...{ apiVersion: 'example.com/v1', kind: 'Web', metadata: { name }, spec: { host } },
+  });
+
+  test('serves the versions that it serves, and no longer what an update of it takes away', async () => {
+    const { api } = await start();
+    await api.make(CRDS, definition(version('v1', { storage: true }), version('v2'), version('v3', { served: false })));
+    const served = async () => Promise.all(['v1', 'v2', 'v3'].map(async (name) => (await api.get(path(name))).status));
+    expect(await served()).toEqual([200, 200, 404]);
+    const operations = [{ op: 'remove', path: '/spec/versions/1' }];
+    await api.patch(`${CRDS}/webs.example.com`, operations, JSON_PATCH);
+    expect(await served()).toEqual([200, 404, 404]);
+  });
+
+  test('says by which fields its objects are selected', async () => {
+    const { api } = await start();
+    await api.make(CRDS, definition(version('v1', { storage: true, selectableFields: [{ jsonPath: '.spec.host' }] })));
+    for (const [name, host] of [
+      ['a', 'x'],
+      ['b', 'y'],
+    ] as const)
+      await api.make(path('v1'), web(name, host));
+    const { body } = await api.get(path('v1'), { fieldSelector: 'spec.host=y' });
+    expect(body.items.map((item) => item.metadata.name)).toEqual(['b']);
+    const { status, body: refused } = await api.get(path('v1'), { fieldSelector: 'spec.port=1' });
+    expect([status, refused.message]).toEqual([400, 'field label not supported: spec.port']);
+  });
+
+  test('takes its objects and its resource away also when it is deleted with others', async () => {
+    const { api } = await start();
+    await api.make(CRDS, definition(version('v1', { storage: true })));
+    await api.make(path('v1'), web('a', 'x'));
+    const uid = { preconditions: { uid: 'another' } };
+    expect((await api.delete(CRDS, uid)).status).toBe(409);
+    expect((await api.get(path('v1'))).body.items).toHaveLength(1);
+    await api.delete(CRDS);
+    expect((await api.get(path('v1'))).status).toBe(404);
+    await api.make(CRDS, definition(version('v1', { storage: true })));
+    expect((await api.get(path('v1'))).body.items).toEqual([]);
   });
 });
 

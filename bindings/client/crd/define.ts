@@ -259,10 +259,12 @@ function checkStored(name: string, written: StructuralSchema, read: StructuralSc
 /** A member that may be left out and yet is always read has a default, which the server has to know: ArkType does not tell its defaults. */
 function checkDefaults(path: string, written: StructuralSchema, read: StructuralSchema): void {
   for (const name of read.required ?? [])
-    if (!written.required?.includes(name) && written.properties?.[name]?.default === undefined)
+    if (!written.required?.includes(name) && (written.properties?.[name]?.default ?? null) === null)
       throw new SchemaError(
         `${path}.${name}`,
-        'this has a default which the JSON Schema of the library does not have, and so the server would not: give it in an override',
+        written.properties?.[name]?.default === null
+          ? 'its default is null, which a server takes for none, so that it would not be there: make it optional, or give another default'
+          : 'this has a default which the JSON Schema of the library does not have, and so the server would not: give it in an override',
       );
   for (const [name, member] of Object.entries(written.properties ?? {})) {
     const same = read.properties?.[name];

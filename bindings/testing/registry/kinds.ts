@@ -44,6 +44,8 @@ export interface Kind extends ResourceName {
   served: boolean;
   /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
   schema?: Schema;
+  /** The fields of a custom resource that a selector may name: `spec.host`. */
+  selectable?: readonly string[];
   /** Where its scale subresource finds the replicas, if it has one. */
   scale?: ScalePaths;
 }
@@ -215,6 +217,11 @@ function schemaOf(version: JsonObject): { schema?: Schema; scale?: ScalePaths } 
   };
 }
 
+function selectableOf({ selectableFields }: JsonObject): string[] {
+  const fields = (Array.isArray(selectableFields) ? selectableFields : []).filter(isObject);
+  return fields.map((field) => stringAt(field, 'jsonPath').replace(/^\./, ''));
+}
+
 /** All kinds of one server. */
 export class Kinds {
   readonly #byResource = new Map<string, Kind>();
@@ -291,6 +298,8 @@ export class Kinds {
         categories: strings(names.categories),
         namespaced: stringAt(objectAt(crd, 'spec'), 'scope') !== 'Cluster',
         known: true,
+        served: version.served !== false,
+        selectable: selectableOf(version),
         status: isObject(objectAt(version, 'subresources').status),
         ...schemaOf(version),
       });

@@ -244,11 +244,16 @@ export class Registry {
 
   /** Deletes what matches; gives the objects as they were. */
   deleteCollection(path: ResourcePath, matches: Predicate | undefined, options: DeleteOptions): Stored[] {
+    const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);
     const chosen = store
       .asOf(this.versions.current, path.namespace, '')
       .filter(({ object }) => matches === undefined || matches(object));
-    for (const stored of chosen) this.#remove(store, stored, options);
+    for (const stored of chosen) {
+      requirePreconditions(kind, path, stored, options);
+      if (isDefinition(kind) && !options.dryRun) this.#deleteDefinition(store, stored);
+      else this.#remove(store, stored, options);
+    }
     return chosen;
   }
 
@@ -278,8 +283,13 @@ export class Registry {
 
   #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject): Stored {
     if (!isDefinition(kind)) return shownAs(kind, store.put(key, asStored(kind, object)));
-    for (const { name } of definedBy(object)) this.restoreResource(name);
+    const names = definedBy(object).map(({ name }) => name);
+    for (const name of names) this.restoreResource(name);
     this.kinds.define(object);
+    // A version that is not defined any more is not served either.
+    const gone = definedBy(store.get(key)?.object ?? {}).map(({ name }) => name);
+    for (const name of gone)
+      if (!names.some((each) => resourceKey(each) === resourceKey(name))) this.kinds.serve(name, false);
     return store.put(key, established(object, this.#now()));
   }
 

@@ -211,7 +211,7 @@ export function prepare(kind: Kind, object: JsonObject): JsonObject {
   }
   const encoded = Object.entries(text).map(([key, value]): [string, Json] => [
     key,
-    Buffer.from(typeof value === 'string' ? value : String(value), 'utf8').toString('base64'),
+    Buffer.from(typeof value === 'string' ? value : '', 'utf8').toString('base64'),
   ]);
   const merged = Object.fromEntries([...Object.entries(data), ...encoded]);
   return {

@@ -38,6 +38,9 @@ export function prune(schema: Schema, value: Json, isRoot: boolean, unknown?: (p
   return Object.fromEntries(kept);
 }
 
+/** A default of null is none to the real server: Go reads it as absent. */
+const hasDefault = (schema: JsonObject): boolean => schema.default !== undefined && schema.default !== null;
+
 /** The value with the defaults of its schema, and of what lies below. */
 export function withDefaults(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) {
@@ -50,8 +53,8 @@ export function withDefaults(schema: Schema, value: Json): Json {
   for (const [name, property] of properties) {
     if (!isObject(property)) continue;
     const had = members.get(name);
-    const absent = had === undefined || (had === null && property.nullable !== true && property.default !== undefined);
-    if (absent && property.default !== undefined) members.set(name, withDefaults(property, property.default));
+    const absent = had === undefined || (had === null && property.nullable !== true && hasDefault(property));
+    if (absent && hasDefault(property)) members.set(name, withDefaults(property, property.default as Json));
     else if (had === null && property.nullable !== true) members.delete(name);
     else if (had !== undefined) members.set(name, withDefaults(property, had));
   }
@@ -60,7 +63,7 @@ export function withDefaults(schema: Schema, value: Json): Json {
     const named = new Set(properties.map(([name]) => name));
     for (const [name, member] of members) {
       if (named.has(name) || member === undefined) continue;
-      if (member === null && rest.nullable !== true && rest.default === undefined) members.delete(name);
+      if (member === null && rest.nullable !== true && !hasDefault(rest)) members.delete(name);
       else members.set(name, defaultItem(rest, member));
     }
   }
@@ -68,6 +71,6 @@ export function withDefaults(schema: Schema, value: Json): Json {
 }
 
 const defaultItem = (schema: Schema, item: Json): Json =>
-  item === null && schema.nullable !== true && schema.default !== undefined
-    ? withDefaults(schema, schema.default)
+  item === null && schema.nullable !== true && hasDefault(schema)
+    ? withDefaults(schema, schema.default as Json)
     : withDefaults(schema, item);

@@ -1,0 +1,98 @@
+/** Exchanges about single values as a Go program reads them: null, times, and the fields by which built-in kinds are selected. */
+import type { JsonObject } from './api.ts';
+import type { Exchange } from './exchange.ts';
+import { configMaps, coreEvents, deployments, events, leases, podTemplates, secrets } from './resources.ts';
+import { container, deploymentSpec, template } from './templates.ts';
+
+const TIMES = [
+  '2026-01-02T03:04:05Z',
+  '2026-01-02T03:04:05.123Z',
+  '2026-01-02T03:04:05.123456Z',
+  '2026-01-02T03:04:05.1234567Z',
+  '2026-01-02T03:04:05.000001+02:30',
+  '2026-01-02T03:04:05-08:00',
+  '2026-01-02T03:04:05',
+  '2026-01-02 03:04:05Z',
+  '2026-01-02T03:04Z',
+  '2026-02-30T03:04:05Z',
+  '2026-13-01T03:04:05Z',
+  '2026-01-02T25:04:05Z',
+  '2026-01-02T03:61:05Z',
+  '2026-01-02T03:04:05Z ',
+  '2026-01-02T03:04:05.5Z',
+  'yesterday',
+  '',
+];
+
+const event = (time: string): JsonObject => ({
+  ...{ eventTime: time, reason: 'Made', action: 'Make', type: 'Normal', note: 'x' },
+  ...{ reportingController: 'example.com/c', reportingInstance: 'c-1' },
+  ...{ deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null, deprecatedSource: {} },
+});
+
+export const values: Exchange[] = [
+  {
+    name: 'null is a field that is not there, and nothing in a list or a map',
+    async run(api) {
+      const maps = api.of(configMaps);
+      await maps.create(maps.object('a', { data: { x: null, y: '1' }, immutable: null }));
+      await maps.create(maps.object('b', { data: null, binaryData: null }));
+      await maps.patch('a', 'json', [{ op: 'add', path: '/data/z', value: null }]);
+      await maps.patch('a', 'merge', { data: { y: null } });
+      const kept = api.of(secrets);
+      await kept.create(kept.object('a', { type: 'Opaque', stringData: { x: null, y: '1' } }));
+      const apps = api.of(deployments);
+      const nulls = { command: null, env: null, args: ['a', null] };
+      const spec = deploymentSpec({ template: template([container('a', nulls)]), paused: null });
+      const { body } = await apps.create(apps.object('a', { spec }));
+      await apps.put('a', {
+        ...body,
+        spec: deploymentSpec({ template: template([container('a', { args: ['a', ''] })]) }),
+      });
+      await apps.patch('a', 'strategic', { spec: { template: { spec: { containers: [{ name: 'a', args: null }] } } } });
+    },
+  },
+  {
+    name: 'a time is written in UTC, by whole seconds or by six digits of one, and what is none is refused',
+    async run(api) {
+      const held = api.of(leases);
+      for (const [i, renewTime] of TIMES.entries()) {
+        await held.create(held.object(`l${i}`, { spec: { holderIdentity: 'a', renewTime } }));
+      }
+      await held.create(held.object('one', { spec: { acquireTime: '2026-01-02T03:04:05.000000Z' } }));
+      await held.patch('one', 'merge', { spec: { renewTime: '2026-01-02T03:04:05.120000+01:00' } });
+      const apps = api.of(deployments);
+      await apps.create(apps.object('a', { spec: deploymentSpec() }));
+      for (const lastTransitionTime of TIMES.slice(0, 6)) {
+        const condition = { type: 'Ready', status: 'True', lastTransitionTime, lastUpdateTime: lastTransitionTime };
+        await apps.patch('a/status', 'merge', { status: { conditions: [condition] } });
+      }
+    },
+  },
+  {
+    name: 'an event has the time that it was given, under both of its names',
+    async run(api) {
+      const things = api.of(events);
+      for (const [i, time] of TIMES.slice(0, 5).entries()) {
+        const regarding = { kind: 'Pod', namespace: api.namespace, name: `p${i}` };
+        await things.create(things.object(`e${i}`, { ...event(time), regarding }));
+      }
+      await things.list();
+      for (const fieldSelector of ['regarding.name=p2', 'regarding.kind!=Pod', 'reason=Made', 'involvedObject.name=p2'])
+        await things.list({ fieldSelector });
+      for (const fieldSelector of ['involvedObject.name=p2', 'regarding.name=p2', 'source=', 'reportingComponent=x'])
+        await api.of(coreEvents).list({ fieldSelector });
+    },
+  },
+  {
+    name: 'fields that are not there have the value of their type to a selector',
+    async run(api) {
+      const jobs = { prefix: '/apis/batch/v1', apiVersion: 'batch/v1', kind: 'Job', plural: 'jobs' };
+      const sets = { prefix: '/apis/apps/v1', apiVersion: 'apps/v1', kind: 'ReplicaSet', plural: 'replicasets' };
+      for (const fieldSelector of ['status.successful=0', 'status.succeeded=0'])
+        await api.of(jobs).list({ fieldSelector });
+      await api.of(sets).list({ fieldSelector: 'status.replicas=0' });
+      await api.of(podTemplates).list({ fieldSelector: 'status.replicas=0' });
+    },
+  },
+];
