@@ -14,6 +14,7 @@ import {
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod';
+import { notInRE2, toRE2 } from '../../bindings/client/crd/patterns.ts';
 import { CASES, objectOf, Wide } from './crd-cases.ts';
 
 const named = { group: 'example.com', version: 'v1', kind: 'Website', scope: 'Namespaced' } as const;
@@ -436,6 +437,10 @@ describe('a structural schema', () => {
     ['a lookahead', { type: 'string', pattern: '^(?=a)' }, 'spec.x', 'lookahead'],
     ['a back-reference', { type: 'string', pattern: '(a)\\1' }, 'spec.x', 'back-reference'],
     ['many repetitions', { type: 'string', pattern: 'a{1,2000}' }, 'spec.x', '1000 repetitions'],
+    ['repetitions of repetitions', { type: 'string', pattern: '^(?:b|(a{500}){3})$' }, 'spec.x', '1000 repetitions'],
+    ['a class of nothing', { type: 'string', pattern: '^[]$' }, 'spec.x', 'a class of no characters'],
+    ['a property of JavaScript', { type: 'string', pattern: '\\p{Emoji}' }, 'spec.x', 'the property \\p{Emoji}'],
+    ['an escape of JavaScript', { type: 'string', pattern: '\\e' }, 'spec.x', 'the escape \\e'],
     [
       'two restrictions that exclude each other',
       { allOf: [{ type: 'string' }, { type: 'integer' }] },
@@ -566,6 +571,20 @@ describe('a schema library', () => {
       }),
     );
   });
+});
+
+// Seen with Go's regexp: each matches the same texts there as here. Replacing piece by piece of the text had changed what an escaped `(` or `\` began.
+it.each([
+  ['^\\(?<x>$', '^\\(?<x>$'],
+  ['^\\\\u0041$', '^\\\\u0041$'],
+  ['^\\u00e9\\u{e9}$', '^\\x{00e9}\\x{e9}$'],
+  ['^a\\\\\\/b\\/$', '^a\\\\/b/$'],
+  ['^[^]*$', '^(?s:.)*$'],
+  ['^\\p{Script=Greek}\\P{gc=Lu}$', '^\\p{Greek}\\P{Lu}$'],
+  ['^\\cA[\\cA\\b\\]]$', '^\\x{1}[\\x{1}\\x08\\]]$'],
+  ['(?<year>\\d{4})[(?<x>]', '(?P<year>\\d{4})[(?<x>]'],
+])('the pattern %s is %s to the server', (pattern, expected) => {
+  expect([notInRE2(pattern), toRE2(pattern)]).toEqual([undefined, expected]);
 });
 
 describe('a schema that transforms', () => {

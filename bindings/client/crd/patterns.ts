@@ -45,22 +45,73 @@ export function serverFormat(format: string): string | undefined {
   return FORMATS.has(format) ? format : undefined;
 }
 
+/** The pieces of a JavaScript pattern: an escape, a class, the head of a group, a repetition, or a character. */
+const PIECES =
+  /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|k<[^>]*>|c[A-Za-z]|[\s\S])|\[\^?(?:\\[\s\S]|[^\]\\])*\]|\(\?(?:<?[=!]|<[A-Za-z]\w*>|[a-z-]*:)|\{\d+(?:,\d*)?\}|[\s\S]/g;
+const ESCAPES = /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|c[A-Za-z]|[\s\S])/g;
+
+/** Properties of characters that both know, by the name that RE2 has for them. */
+const PROPERTY = /^\\([pP])\{(?:(?:Script|sc|General_Category|gc)=(\w+)|([A-Z][a-z]?))\}$/;
+
+/** Escapes of letters that mean the same to both. */
+const SAME = /^\\(?:[dDsSwWbBfnrtv0]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])$/;
+
+/** Go's limit for repetitions within each other, multiplied. */
+const MOST_REPETITIONS = 1000;
+
 /** What JavaScript has and RE2 has not; undefined for a pattern that RE2 takes, as far as can be told without it. */
 export function notInRE2(pattern: string): string | undefined {
-  // Escaped characters go first, so that `\(?=` is no lookahead.
-  const bare = pattern.replaceAll(/\\[^1-9k]/g, '');
-  if (/\(\?<?[=!]/.test(bare)) return 'lookahead or lookbehind';
-  if (/\\[1-9k]/.test(bare.replaceAll(/\[[^\]]*\]/g, ''))) return 'a back-reference';
-  for (const [, least = '0', , most = '0'] of bare.matchAll(/\{(\d+)(,(\d*))?\}/g))
-    if (Math.max(Number(least), Number(most)) > 1000) return 'more than 1000 repetitions';
-  return undefined;
+  const pieces = pattern.match(PIECES) ?? [];
+  for (const piece of pieces) {
+    if (/^\(\?<?[=!]/.test(piece)) return 'lookahead or lookbehind';
+    if (piece === '[]') return 'a class of no characters';
+    const isClass = piece.length > 1 && piece.startsWith('[');
+    for (const escaped of isClass ? (piece.match(ESCAPES) ?? []) : piece.startsWith('\\') ? [piece] : []) {
+      if (/^\\[1-9k]/.test(escaped)) return isClass ? `the escape ${escaped}` : 'a back-reference';
+      if (/^\\[pP]/.test(escaped) ? !PROPERTY.test(escaped) : !/^\\[uc]./.test(escaped) && !SAME.test(escaped))
+        return /^\\[pP]/.test(escaped) ? `the property ${escaped}` : `the escape ${escaped}`;
+    }
+  }
+  return repetitions(pieces) > MOST_REPETITIONS ? 'more than 1000 repetitions' : undefined;
+}
+
+/** The most repetitions of anything, those of the groups around it multiplied in. */
+function repetitions(pieces: readonly string[]): number {
+  const outer: number[] = [];
+  let most = 1;
+  let last = 1;
+  for (const piece of pieces) {
+    if (piece.startsWith('(')) {
+      outer.push(most);
+      most = 1;
+      continue;
+    }
+    const [, least, upTo] = /^\{(\d+)(?:,(\d*))?\}$/.exec(piece) ?? [];
+    if (piece === ')') {
+      last = most;
+      most = outer.pop() ?? 1;
+    } else last = least === undefined ? 1 : last * Math.max(Number(least), Number(upTo ?? 0), 1);
+    most = Math.max(most, last);
+  }
+  return most;
 }
 
 /** The same pattern in RE2's words. */
 export function toRE2(pattern: string): string {
-  return pattern
-    .replaceAll(/\\u\{([0-9a-fA-F]+)\}/g, '\\x{$1}')
-    .replaceAll(/\\u([0-9a-fA-F]{4})/g, '\\x{$1}')
-    .replaceAll('\\/', '/')
-    .replaceAll(/\(\?<([A-Za-z]\w*)>/g, '(?P<$1>');
+  return pattern.replaceAll(PIECES, (piece) => {
+    if (piece === '[^]') return '(?s:.)';
+    if (piece.length > 1 && piece.startsWith('['))
+      return piece.replaceAll(ESCAPES, (escaped) => (escaped === '\\b' ? '\\x08' : inRE2(escaped)));
+    return piece.startsWith('\\') ? inRE2(piece) : piece.replace(/^\(\?<(?=[A-Za-z])/, '(?P<');
+  });
+}
+
+function inRE2(escaped: string): string {
+  if (escaped === '\\/') return '/';
+  const [, code] = /^\\u\{?([0-9a-fA-F]+)\}?$/.exec(escaped) ?? [];
+  if (code !== undefined) return `\\x{${code}}`;
+  const [, letter] = /^\\c([A-Za-z])$/.exec(escaped) ?? [];
+  if (letter !== undefined) return `\\x{${(letter.charCodeAt(0) % 32).toString(16)}}`;
+  const [, sign, named, short] = PROPERTY.exec(escaped) ?? [];
+  return sign === undefined ? escaped : `\\${sign}{${named ?? short}}`;
 }
