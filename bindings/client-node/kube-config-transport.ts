@@ -26,8 +26,8 @@ export interface KubeConfigLike {
  * own agent is used, with HTTP/1.1.
  *
  * Credentials are read again for each request; requests that start while a reading is under way share it, so that many
- * informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones. A
- * reading that fails is a TransportError of kind 'unknown'.
+ * informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a
+ * `proxy-url`, where client-node's agent keeps the certificate that it was made with. A reading that fails is a TransportError of kind 'unknown'.
  *
  * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster
  * @example
