@@ -3,6 +3,7 @@
  * `?verbose` and `?exclude=name`. controller-runtime: pkg/healthz/healthz.go.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { textOfError } from '../error-text.ts';
 import { requireFunction } from '../errors.ts';
 import { type Logger, silentLogger } from '../logger.ts';
 import { answer, notFound, targetOf } from './router.ts';
@@ -65,7 +66,7 @@ export class HealthHandler {
       await check(request);
       answer(response, 200, 'ok');
     } catch (error) {
-      answer(response, 500, `internal server error: ${messageOf(error)}\n`);
+      answer(response, 500, `internal server error: ${textOfError(error)}\n`);
     }
   }
 
@@ -105,8 +106,4 @@ export class HealthHandler {
 function line({ name, outcome }: Result): string {
   if (outcome === 'failed') return `[-]${name} failed: reason withheld\n`;
   return `[+]${name} ${outcome === 'excluded' ? 'excluded: ok' : 'ok'}\n`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -10,6 +10,7 @@ import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
 import { type Client, type EventRecorder, instrumentTransport, RestClientMetrics } from '../client/index.ts';
 import type { Clock } from '../clock.ts';
 import type { Collector, ControllerDefaults, Manager, ReportOptions, Runnable, Tracer } from '../controller/index.ts';
+import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
@@ -244,7 +245,7 @@ class RuntimeManager implements ControllerManager {
     signal?.removeEventListener('abort', halt);
     await this.#end();
     if (this.#errors.length === 1) throw this.#errors[0];
-    if (this.#errors.length > 1) throw new AggregateError(this.#errors, this.#errors.map(messageOf).join('; '));
+    if (this.#errors.length > 1) throw new AggregateError(this.#errors, this.#errors.map(textOfError).join('; '));
   }
 
   /** Ends early where the manager is to end. */
@@ -365,8 +366,4 @@ class RuntimeManager implements ControllerManager {
 function requireCheck(name: string, check: Checker): void {
   if (typeof name !== 'string' || !/^[^/?#\s]+$/.test(name)) throw invalid('name', 'the last part of a path', name);
   requireFunction('check', check);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -10,6 +10,7 @@ import { createServer as createTLSServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
+import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type Logger, silentLogger } from '../logger.ts';
@@ -207,7 +208,9 @@ export class HTTPServer implements GroupedRunnable {
     try {
       return await firstOf(tls);
     } catch (cause) {
-      throw new CapstanError('LISTEN', `the server "${this.name}" has no certificate: ${messageOf(cause)}`, { cause });
+      throw new CapstanError('LISTEN', `the server "${this.name}" has no certificate: ${textOfError(cause)}`, {
+        cause,
+      });
     }
   }
 
@@ -217,8 +220,4 @@ export class HTTPServer implements GroupedRunnable {
       cause,
     });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

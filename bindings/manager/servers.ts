@@ -5,6 +5,7 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { textOfError } from '../error-text.ts';
 import { handleError } from '../handle-error.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import { mergeExpositions } from './exposition-merge.ts';
@@ -145,7 +146,7 @@ export class Servers {
       text = mergeExpositions(this.#collect());
     } catch (error) {
       handleError(error, 'metrics');
-      const message = error instanceof Error ? error.message : String(error);
+      const message = textOfError(error);
       answer(response, 500, `An error has occurred while serving metrics:\n\n${message}\n`);
       return;
     }

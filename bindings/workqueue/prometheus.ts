@@ -251,23 +251,22 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   }
 
   #of(name: string): ManualSource {
-    let source = this.#manual.get(name);
-    if (source === undefined) {
-      source = new ManualSource(name);
-      this.#manual.set(name, source);
-      this.#sources.add(source);
-    }
-    return source;
+    return this.#kept(this.#manual, name, ManualSource);
   }
 
   #endedOf(name: string): EndedQueues {
-    let ended = this.#ended.get(name);
-    if (ended === undefined) {
-      ended = new EndedQueues(name);
-      this.#ended.set(name, ended);
-      this.#sources.add(ended);
+    return this.#kept(this.#ended, name, EndedQueues);
+  }
+
+  /** The source of a name, made when it is first asked for. */
+  #kept<S extends QueueSource>(known: Map<string, S>, name: string, Made: new (name: string) => S): S {
+    let source = known.get(name);
+    if (source === undefined) {
+      source = new Made(name);
+      known.set(name, source);
+      this.#sources.add(source);
     }
-    return ended;
+    return source;
   }
 
   #byName(): [string, QueueSource[]][] {
