@@ -55,5 +55,6 @@ function retryAfter(exchange: Exchange): number | undefined {
   if (exchange.status !== 429 && exchange.status < 500) return undefined;
   const header = exchange.header('retry-after')?.trim();
   if (header === undefined || !/^[+-]?\d+$/.test(header)) return undefined;
-  return Math.max(Number(header), 0) * 1000;
+  const seconds = Number(header);
+  return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) * 1000 : undefined; // Go's Atoi fails beyond int64
 }

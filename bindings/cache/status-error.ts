@@ -30,16 +30,33 @@ export class StatusError extends CapstanError {
   readonly body: Status;
 
   constructor(status: number, body: Status, what: string) {
-    const reason = typeof body.reason === 'string' ? body.reason : '';
-    super('STATUS', `${what}: ${status}${reason === '' ? '' : ` ${reason}`}: ${body.message ?? 'no message'}`);
+    const sound = wellTyped(body);
+    const { reason = '', message = 'no message' } = sound;
+    super('STATUS', `${what}: ${status}${reason === '' ? '' : ` ${reason}`}: ${message}`);
     this.status = status;
     this.reason = reason;
-    this.body = body;
+    this.body = sound;
   }
 
   override get name(): string {
     return 'StatusError';
   }
+}
+
+/** Without those members that are not of their type, so that nothing that is asked of an error can throw, whatever a server or a proxy says. */
+function wellTyped(body: Status): Status {
+  const { message, reason, code, details } = body;
+  const seconds = details?.retryAfterSeconds;
+  const sound = { ...body };
+  if (typeof message !== 'string') delete sound.message;
+  if (typeof reason !== 'string') delete sound.reason;
+  if (!Number.isInteger(code)) delete sound.code;
+  if (details === null) delete sound.details;
+  if (seconds !== undefined && !(Number.isSafeInteger(seconds) && seconds >= 0)) {
+    sound.details = { ...details };
+    delete sound.details.retryAfterSeconds;
+  }
+  return sound;
 }
 
 /** From an answer's code and text. A text that is no Status (a proxy's page) becomes the message. */

@@ -64,7 +64,8 @@ export class WatchStream<T> {
   take(): WatchFrame<T> | undefined {
     const frame = this.#frames.next();
     if (frame?.type !== 'ERROR') return frame;
-    throw new StatusError(frame.status.code ?? 500, frame.status, this.#what);
+    const { status } = frame;
+    throw new StatusError(Number.isInteger(status.code) ? Number(status.code) : 500, status, this.#what);
   }
 
   /** Why the connection ended before the server closed it; undefined for an orderly end. */

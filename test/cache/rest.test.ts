@@ -47,6 +47,7 @@ describe('REST repeats', () => {
 
   test.each([
     ['no Retry-After', busy()],
+    ['seconds beyond any number', busy('99999999999999999999')],
     ['a date', busy('Wed, 21 Oct 2026 07:28:00 GMT')],
     ['a status that is no 429 or 5xx', answer(403, statusBody(403, 'Forbidden'), { 'Retry-After': '1' })],
   ])('are not made for %s', async (_, given) => {

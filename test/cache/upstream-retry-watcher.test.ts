@@ -165,6 +165,19 @@ describe('a RetryWatcher beyond that', () => {
     await reading;
   });
 
+  // "1s" became NaN, which is a timer of 1 ms: 700 requests a second.
+  test.each([
+    ['"1s"', '1s'],
+    ['{}', {}],
+    ['1e300', 1e300],
+    ['-5', -5],
+    ['null', null],
+  ])('takes a pause of %s for none that was asked for', async (_, retryAfterSeconds) => {
+    const refused = status(500, 'InternalError', { details: { retryAfterSeconds } });
+    const { requests } = await run('5', () => stream([event('ERROR', refused)], 'close'));
+    expect(requests).toBe(61);
+  });
+
   test('leaves out what the server repeats, compared as numbers of any length', async () => {
     const far = 12345678901234567890n;
     const frames = [added(9), added(10), added(9), event('ADDED', configMap('far', String(far))), added(11)];
