@@ -6,6 +6,9 @@ import type { ListPage } from './decoder.ts';
 import { isResourceExpired } from './status-error.ts';
 import { deferred } from './wait.ts';
 
+/** client-go: tools/pager/pager.go defaultPageSize. */
+export const PAGE_SIZE = 500;
+
 export interface ListQuery {
   resourceVersion: string;
   /** 0: no limit. */

@@ -5,10 +5,13 @@ import type { WatchFailure } from './status.ts';
 import { isTooManyRequests, StatusError } from './status-error.ts';
 import { TransportError } from './transport.ts';
 
-/** A watch that ended within a second without an event. Not to be resumed, lest a broken server be asked without pause. */
+/** A watch that ends sooner and brought nothing new is a {@link VeryShortWatch}. */
+export const VERY_SHORT_WATCH_MS = 1000;
+
+/** A watch that ended within a second with nothing new. Not to be resumed at once, lest a broken server be asked without pause. */
 export class VeryShortWatch extends CapstanError {
   constructor(what: string, cause: unknown) {
-    super('TRANSPORT', `the watch of ${what} ended at once, without an event`, { cause });
+    super('TRANSPORT', `the watch of ${what} ended at once, with nothing new`, { cause });
   }
 }
 

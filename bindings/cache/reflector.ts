@@ -13,8 +13,8 @@ import { handleError, tell } from '../handle-error.ts';
 import { Backoff } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import type { Caller, ListWatch } from './list-watch.ts';
-import { type ListQuery, listPages } from './pager.ts';
-import { isBusy, isWorthReporting, VeryShortWatch } from './reflector-errors.ts';
+import { type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
+import { isBusy, isWorthReporting, VERY_SHORT_WATCH_MS, VeryShortWatch } from './reflector-errors.ts';
 import {
   type ReflectorOptions,
   type ReflectorStore,
@@ -46,10 +46,6 @@ import { MIN_WATCH_SECONDS, type WatchFrame, WatchStream, watchSeconds } from '.
 
 export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 
-/** client-go: tools/pager/pager.go defaultPageSize. */
-const PAGE_SIZE = 500;
-/** A watch without an event that ends sooner is a {@link VeryShortWatch}. */
-const VERY_SHORT_WATCH_MS = 1000;
 /** Streams of initial objects that end early are asked for again at once, as in client-go; after this many in a row with back-off. */
 const MAX_HASTY_STREAMS = 3;
 
@@ -339,10 +335,14 @@ export class Reflector<T extends object, I extends string = never> {
       return this.#failed(error, 'relist', this.#later('begin'));
     }
     try {
+      const before = this.#lastVersion;
       const events = await this.#follow(stream, inOrder, signal);
       if (signal.aborted) return now('begin');
-      if (events === 0 && this.#clock.now() - started < VERY_SHORT_WATCH_MS)
-        throw new VeryShortWatch(this.#listWatch.describe(), stream.lost);
+      if (this.#lastVersion === before && this.#clock.now() - started < VERY_SHORT_WATCH_MS) {
+        const short = new VeryShortWatch(this.#listWatch.describe(), stream.lost);
+        if (events === 0) throw short;
+        return this.#failed(short, 'rewatch', this.#later('watch')); // the same events would come again at once
+      }
       return stream.lost === undefined ? now('watch') : this.#failed(stream.lost, 'rewatch', now('watch'));
     } catch (error) {
       if (isTooManyRequests(error)) return this.#failed(error, 'rewatch', this.#later('watch'));

@@ -10,7 +10,7 @@ import type { ListWatch } from './list-watch.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
 import { classOf, type WatchErrorHandler } from './status.ts';
 import { isDenied, isExpired, StatusError } from './status-error.ts';
-import { sleep } from './wait.ts';
+import { leaving, sleep } from './wait.ts';
 import { reportForeign, type WatchEvent } from './watch.ts';
 import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts';
 
@@ -76,7 +76,7 @@ export class RetryWatcher<T extends object, I extends string = never> implements
     this.#minRestartDelay = minRestartDelay;
     this.#onError = watchErrorHandler;
     this.#signal = options.signal;
-    this.#events = this.#run();
+    this.#events = leaving(this.#run(), () => this.stop());
   }
 
   /** The version after which the watch would be opened again. */

@@ -7,9 +7,10 @@ import { CapstanError, invalid, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { jsonDecoder } from './decoder.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
-import { eachPage, type ListQuery, listPages } from './pager.ts';
+import { eachPage, type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
 import type { Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
+import { leaving } from './wait.ts';
 import { MIN_WATCH_SECONDS, WatchStream } from './watch-stream.ts';
 
 /** What happened to an object. Of a deletion, `object` is its last state and `resourceVersion` that of the deletion. */
@@ -53,17 +54,22 @@ export function watch<T extends object, I extends string>(
 ): AsyncGenerator<WatchEvent<T>, void, undefined> {
   const { timeoutSeconds = MIN_WATCH_SECONDS } = options;
   requireInteger('timeoutSeconds', timeoutSeconds, 1);
-  return watchOnce(new ListWatch(transport, resource, options), { ...options, timeoutSeconds });
+  const abort = new AbortController();
+  const query = { ...options, timeoutSeconds };
+  return leaving(watchOnce(new ListWatch(transport, resource, options), query, abort), () => abort.abort());
 }
 
 async function* watchOnce<T extends object, I extends string>(
   listWatch: ListWatch<T, I>,
   options: WatchOptions & { timeoutSeconds: number },
+  abort: AbortController,
 ): AsyncGenerator<WatchEvent<T>, void, undefined> {
-  const { resourceVersion = '', timeoutSeconds, clock = systemClock, onBookmark } = options;
-  const signal = options.signal ?? new AbortController().signal;
-  if (signal.aborted) return;
-  let stream: WatchStream<T>;
+  const { resourceVersion = '', timeoutSeconds, clock = systemClock, onBookmark, signal: outer } = options;
+  const { signal } = abort;
+  const onAbort = (): void => abort.abort(outer?.reason);
+  if (outer?.aborted) return;
+  outer?.addEventListener('abort', onAbort, { once: true });
+  let stream: WatchStream<T> | undefined;
   try {
     stream = await WatchStream.open(
       listWatch,
@@ -71,11 +77,6 @@ async function* watchOnce<T extends object, I extends string>(
       { resourceVersion, timeoutSeconds },
       { clock, signal },
     );
-  } catch (error) {
-    if (signal.aborted) return;
-    throw error;
-  }
-  try {
     while (await stream.more()) {
       for (let frame = stream.take(); frame !== undefined; frame = stream.take()) {
         if (frame.type === 'BOOKMARK') onBookmark?.(frame.resourceVersion);
@@ -84,9 +85,12 @@ async function* watchOnce<T extends object, I extends string>(
         if (signal.aborted) return;
       }
     }
-    if (stream.lost !== undefined && !signal.aborted) throw stream.lost;
+    if (stream.lost !== undefined) throw stream.lost;
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
-    stream.close();
+    stream?.close();
+    outer?.removeEventListener('abort', onAbort);
   }
 }
 
@@ -143,11 +147,18 @@ export function listItems<T extends object, I extends string>(
   requireInteger('pageBufferSize', pageBufferSize, 0);
   const abort = new AbortController();
   const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, abort.signal);
-  return items(eachPage(page, resourceVersion, pageSize, pageBufferSize, { abort, signal: options.signal }));
+  const { signal } = options;
+  const pages = eachPage(page, resourceVersion, pageSize, pageBufferSize, { abort, signal });
+  const left = (): boolean => abort.signal.aborted && !signal?.aborted;
+  return leaving(items(pages, left), () => abort.abort());
 }
 
-async function* items<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<T, void, undefined> {
-  for await (const page of pages) yield* page;
+async function* items<T>(pages: AsyncIterable<readonly T[]>, left: () => boolean): AsyncGenerator<T, void, undefined> {
+  try {
+    for await (const page of pages) yield* page;
+  } catch (error) {
+    if (!left()) throw error;
+  }
 }
 
 function pagesOf<T extends object, I extends string>(
@@ -156,7 +167,7 @@ function pagesOf<T extends object, I extends string>(
   options: ListOptions,
   signal = new AbortController().signal,
 ) {
-  const { resourceVersion = '', pageSize = 500, clock = systemClock } = options;
+  const { resourceVersion = '', pageSize = PAGE_SIZE, clock = systemClock } = options;
   requireInteger('pageSize', pageSize, 0);
   if (typeof resourceVersion !== 'string') throw invalid('resourceVersion', 'a string', resourceVersion);
   const listWatch = new ListWatch(transport, resource, options);

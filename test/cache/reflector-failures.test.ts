@@ -97,6 +97,42 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
+  // A message that is no text (a proxy's, say) threw where the failure was classified, and that ended the reflector for good.
+  test.each<[string, unknown]>([
+    ['a message that is no text', { message: { text: 'oh' }, details: {} }],
+    ['a message that has no text', { message: { toString: 1, valueOf: 1 } }],
+    ['details that are none', { details: null }],
+    ['a code that is none', { code: '504', message: 5, reason: 5, details: 5 }],
+  ])('a Status of %s is a failure like any other', async (_, more) => {
+    for (const reply of [
+      refuses(504, 'Timeout', {}, more as object),
+      sends(event('ERROR', status(504, 'Timeout', more as object))),
+    ]) {
+      const server = new Replies(reply, lists, reply, lists, holds);
+      const { clock, failures, names, stop } = await listing(server);
+      await clock.run(10_000);
+      expect(names()).toEqual(['a']);
+      expect(failures.length).toBeGreaterThan(0);
+      await stop();
+    }
+  });
+
+  // One bookmark was enough for a server that closes each watch at once to be asked five thousand times a second.
+  test.each([
+    ['of the version that was asked for', bookmark('5')],
+    ['without a version', bookmark('')],
+    ['that comes again', event('MODIFIED', configMap('a', '5'))],
+  ])('a watch that ends at once with an event %s is opened again later, without a list', async (_, frame) => {
+    const server = new Replies(lists, sends(frame));
+    const { clock, failures, told, stop } = await listing(server);
+    expect(failures).toMatchObject([{ next: 'rewatch', afterMs: 800 }]);
+    await clock.run(60_000);
+    expect(server.requests.length).toBeLessThan(15);
+    expect(server.asked().filter((one) => one.startsWith('list')).length).toBe(1);
+    expect(new Set(told())).toEqual(new Set(['network → rewatch']));
+    await stop();
+  });
+
   test('an orderly end is none', async () => {
     const { failures, stop } = await listing(new Replies(lists, () => stream([bookmark('6')], 'close'), holds));
     expect(failures).toEqual([]);
@@ -298,7 +334,8 @@ test.each(['', '0'])(
     const added = event('ADDED', configMap('b', '11'));
     const both = [added, event('MODIFIED', configMap('b', '12')), event('ADDED', configMap('c', '13'))];
     const server = new Replies(first, sends(added), () => stream(both, 'close'), holds);
-    const { stop } = await listing(server);
+    const { clock, stop } = await listing(server);
+    await clock.run(800); // the same might come again at once
     expect(server.asked().slice(1)).toEqual([`watch ${version}`, `watch ${version}`, 'watch 13']);
     await stop();
   },

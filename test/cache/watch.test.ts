@@ -1,4 +1,5 @@
-import { type WatchEvent, watch } from 'capstan/cache';
+import { getEventListeners } from 'node:events';
+import { ListWatch, listItems, RetryWatcher, type WatchEvent, watch } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
@@ -97,6 +98,34 @@ describe('a watch without a cache', () => {
     });
     for await (const _ of watch(server, ConfigMaps)) break;
     expect(aborted).toBe(true);
+  });
+
+  // return() of a generator queues behind a next() that waits: whoever raced the two hung until the next event.
+  test('ends a next() that waits when it is left, and gives the connection back: also of items and of a RetryWatcher', async () => {
+    for (const open of [
+      (server: LiveServer) => watch(server, ConfigMaps),
+      (server: LiveServer) => listItems(server, ConfigMaps),
+      (server: LiveServer) => new RetryWatcher(new ListWatch(server, ConfigMaps), '5')[Symbol.asyncIterator](),
+    ]) {
+      const server = new LiveServer();
+      let aborted = 0;
+      server.intercept = (request) => {
+        request.signal?.addEventListener('abort', () => aborted++);
+        return new Promise(() => undefined);
+      };
+      const items: AsyncGenerator<unknown, void, undefined> = open(server);
+      const waiting = items.next();
+      await new FakeClock().settle();
+      const end = { done: true, value: undefined };
+      expect(await Promise.all([items.return(), waiting])).toEqual([end, end]);
+      expect([aborted, await items.next()]).toEqual([1, end]);
+    }
+  });
+
+  test('leaves no listener on the signal of whoever watches', async () => {
+    const { signal } = new AbortController();
+    await read(watch(new Replies(() => stream([a], 'close')), ConfigMaps, { signal }));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('leaves out and reports an object of another kind', async () => {
