@@ -125,6 +125,10 @@ export function requireObject(name: string, value: unknown): void {
   if (typeof value !== 'object' || value === null) throw invalid(name, 'an object', value);
 }
 
+export function requireString(name: string, value: unknown): asserts value is string {
+  if (typeof value !== 'string') throw invalid(name, 'a string', value);
+}
+
 export function requireFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw invalid(name, 'a function', value);
 }

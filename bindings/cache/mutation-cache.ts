@@ -125,7 +125,8 @@ export class MutationCache<T extends object, I extends string = string> {
     if (kept !== undefined) {
       const order = compare(version, versionOf(kept));
       if (order < 0) return;
-      if (kept instanceof Tombstone && (order === 0 || uidOf(kept) === uidOf(object))) return;
+      // Without uids it may be another object of that name: the version alone decides.
+      if (kept instanceof Tombstone && (order === 0 || (uidOf(kept) ?? object) === uidOf(object))) return;
     }
     this.#written.set(key, object, this.#ttl);
   }

@@ -7,7 +7,7 @@
  * the store goes. The objects themselves stand in an array by slot, or, those that a decoder of this store has left as bytes, in the core too.
  */
 import { CacheCore } from '../cache-core.ts';
-import { invalid } from '../errors.ts';
+import { invalid, requireString } from '../errors.ts';
 import { NO_MEMORY } from '../instance.ts';
 import { hashesInWasm } from '../key-mode.ts';
 import type { Request } from '../request.ts';
@@ -119,6 +119,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @param untold for this package alone: nobody will see the objects
    */
   replace(list: readonly T[], resourceVersion: string, untold = false): void {
+    requireString('resourceVersion', resourceVersion);
     const objects = Array.from(list); // read once: key and index functions are a user's
     const keys: (string | undefined)[] = [];
     const values: (Values[] | undefined)[] = [];
@@ -156,14 +157,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     // (49 → 11 ns with 100 000 keys). Who does not is not asked twice: comparing with a wrong key costs 20 to 100 ns.
     const next = this.#last + 1;
     let slot = next;
-    if (!(this.#inOrder && key === this.#keys[next] && this.#core.x === this.#x)) {
+    if (!(this.#inOrder && typeof key === 'string' && key === this.#keys[next] && this.#core.x === this.#x)) {
       slot = this.#find(key);
       if (slot < 0) return undefined;
       this.#inOrder = slot === next;
     }
     this.#last = slot;
-    const object = this.#objects[slot];
-    return object === undefined ? this.#column.at(slot) : object;
+    return this.#objects[slot] ?? this.#column.at(slot);
   }
 
   /** @internal As `getByKey`. Of a name that an object of this store gave (nameOfVersion) no key is made and hashed a second time. */
@@ -185,9 +185,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** In no order that means anything. */
   listKeys(): string[] {
-    const keys: string[] = [];
-    for (const slot of this.#column.slots()) keys.push(this.#column.keyAt(slot));
-    return keys;
+    return Array.from(this.#column.slots(), (slot) => this.#column.keyAt(slot));
   }
 
   /**
@@ -246,6 +244,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** The server's version is this one; no object changed. */
   bookmark(resourceVersion: string): void {
+    requireString('resourceVersion', resourceVersion);
     this.#resourceVersion = resourceVersion;
   }
 

@@ -3,7 +3,7 @@
  * wants a watch that goes on takes a RetryWatcher; whoever wants to know what is there at any moment, an informer.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireInteger } from '../errors.ts';
+import { CapstanError, requireInteger, requireString } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { jsonDecoder } from './decoder.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
@@ -169,7 +169,7 @@ function pagesOf<T extends object, I extends string>(
 ) {
   const { resourceVersion = '', pageSize = PAGE_SIZE, clock = systemClock } = options;
   requireInteger('pageSize', pageSize, 0);
-  if (typeof resourceVersion !== 'string') throw invalid('resourceVersion', 'a string', resourceVersion);
+  requireString('resourceVersion', resourceVersion);
   const listWatch = new ListWatch(transport, resource, options);
   return { page: (query: ListQuery) => listWatch.list(query, { clock, signal }), resourceVersion, pageSize };
 }

@@ -264,6 +264,12 @@ describe('an indexer', () => {
     expect(() => indexer.add({} as Item)).toThrow(withCode('INVALID_ARGUMENT'));
     expect(() => indexer.add(undefined as unknown as Item)).toThrow(withCode('INVALID_ARGUMENT'));
     expect(() => indexer.getByKey(1 as unknown as string)).toThrow(withCode('INVALID_ARGUMENT'));
+    const none = undefined as unknown as string;
+    expect(() => indexer.replace([], none)).toThrow(withCode('INVALID_ARGUMENT'));
+    expect(() => indexer.bookmark(none)).toThrow(withCode('INVALID_ARGUMENT'));
+    expect(indexer.lastStoreSyncResourceVersion()).toBe('');
+    indexer.getByKey('asked for'); // the next one in order would be no key either
+    expect(() => indexer.getByKey(none)).toThrow(withCode('INVALID_ARGUMENT'));
     expect(() => new Indexer('key' as unknown as () => string)).toThrow(withCode('INVALID_ARGUMENT'));
     expect(indexer.list()).toEqual([]);
   });
