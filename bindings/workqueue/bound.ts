@@ -2,6 +2,12 @@
 import { CapstanError } from '../errors.ts';
 import type { QueueOptions } from './options.ts';
 
+/** What is asked of the queue that has the bound. */
+export interface Bounded<T> {
+  depth(): number;
+  knows(item: T): boolean;
+}
+
 export class Bound {
   readonly #most: number;
   readonly #drops: boolean;
@@ -12,14 +18,27 @@ export class Bound {
     this.#drops = whenFull === 'drop';
   }
 
-  isFull(depth: number): boolean {
-    return depth >= this.#most;
+  /** Whether a full queue drops the item; throws if it shall. A key that it knows already is never refused. */
+  refuses<T>(queue: Bounded<T>, item: T): boolean {
+    const depth = queue.depth();
+    if (!this.#isFull(depth, queue, item)) return false;
+    this.#refused++;
+    if (this.#drops) return true;
+    throw this.#error(depth);
   }
 
-  refuse(depth: number): void {
-    this.#refused++;
-    if (this.#drops) return;
-    throw new CapstanError(
+  /** Throws QUEUE_FULL where an add would be refused or dropped: for whom the item must not be lost. It is not counted. */
+  requireRoom<T>(queue: Bounded<T>, item: T): void {
+    const depth = queue.depth();
+    if (this.#isFull(depth, queue, item)) throw this.#error(depth);
+  }
+
+  #isFull<T>(depth: number, queue: Bounded<T>, item: T): boolean {
+    return depth >= this.#most && !queue.knows(item);
+  }
+
+  #error(depth: number): CapstanError {
+    return new CapstanError(
       'QUEUE_FULL',
       `the queue holds ${depth} keys, "maxDepth" is ${this.#most}: the item was not added; add it again when some are done, or take "whenFull: 'drop'"`,
     );

@@ -26,6 +26,8 @@ export type DelayMode = keyof typeof WAIT_MODES;
 
 /** client-go's maxWait: however far away the next time is, it is looked at again after this long (a host may sleep, clocks may jump). */
 const HEARTBEAT_MS = 10_000;
+/** Of a timer that fires at once, as its time has passed: the clock has jumped, where the host's timers do not, or the event loop is late. */
+const OVERDUE = Number.NEGATIVE_INFINITY;
 /** How long an item waits again that was due when there was no memory to queue it, or no room in the queue that this one wraps. */
 const AGAIN_MS = 1000;
 
@@ -114,8 +116,9 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       if (!dropped) this.#retries?.inc();
       return;
     }
-    if (this.bound !== undefined && this.refuses(this.bound, item)) return;
-    const at = this.clock.now() + ms;
+    if (this.bound?.refuses(this, item)) return;
+    const now = this.clock.now();
+    const at = now + ms;
     if (Number.isNaN(at)) throw invalid('clock.now()', 'a number of milliseconds', at); // the heap could not order it
     let code: number;
     try {
@@ -125,7 +128,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     }
     if (code >= 0) this.items[code] = item;
     else if (code === NO_MEMORY) throw this.core.outOfMemory();
-    this.wakeAt(at);
+    this.wakeAt(at, now);
     this.#retries?.inc(); // last: a user's metric may end the queue
   }
 
@@ -142,8 +145,12 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   }
 
   /** @internal Something waits until then. */
-  protected wakeAt(at: number): void {
+  protected wakeAt(at: number, now: number): void {
     if (at < this.#timerAt) this.#arm(at);
+    else if (this.#timerAt <= now && this.#timerAt !== OVERDUE) {
+      this.#arm(now);
+      this.#timerAt = OVERDUE;
+    }
   }
 
   /** @internal An item is added after a delay. */
@@ -220,7 +227,10 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   #addOne(item: T, now: number): void {
     try {
       if (this.inner === undefined) this.admit(item, now);
-      else this.inner.add(item);
+      else {
+        this.inner.requireRoom(item);
+        this.inner.add(item);
+      }
     } catch (error) {
       const code = error instanceof CapstanError ? error.code : undefined;
       const ended = code === 'POISONED';

@@ -8,7 +8,7 @@ export interface GetOptions<T> {
   signal?: AbortSignal;
   /**
    * Called with the item at the moment at which it is handed out. Whoever waits for the promise hears of it later, when the same item may have been
-   * added again. It must not throw.
+   * added again. What it throws rejects the promise; the item is handed out all the same.
    */
   taken?: (item: T) => void;
 }
@@ -47,7 +47,13 @@ export class Gets<T> {
         reject(aborted('get()', signal as AbortSignal));
       };
       const waiter: Waiter<T> = {
-        resolve: (item) => resolve(answer(item)),
+        resolve: (item) => {
+          try {
+            resolve(answer(item));
+          } catch (error) {
+            reject(error); // of this call alone: whoever added the item, and who waits behind, have nothing to do with it
+          }
+        },
         reject,
         stopListening: () => signal?.removeEventListener('abort', onAbort),
       };
@@ -57,14 +63,15 @@ export class Gets<T> {
   }
 
   /** Hands out what is ready. What `taken` calls may come back here: the item has its owner by then, and is not handed out again. */
-  serve(queue: { take(): T | undefined; taken(): void }): void {
+  serve(queue: { take(): T | undefined; taken(): (() => void) | undefined }): void {
     for (const waiter of this.#waiters) {
       const item = queue.take();
       if (item === undefined) return;
       this.#waiters.delete(waiter);
-      waiter.resolve(item);
+      const tell = queue.taken();
       waiter.stopListening();
-      queue.taken();
+      waiter.resolve(item);
+      tell?.();
     }
   }
 

@@ -76,8 +76,8 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
   }
 
   #delay(failures: number): number {
-    if (failures >= POWERS.length) return this.#base === 0 ? Math.min(0, this.#max) : this.#max; // 0 · Infinity would be NaN
-    return Math.min(this.#base * (POWERS[failures] as number), this.#max);
+    const power = failures < POWERS.length ? (POWERS[failures] as number) : Number.POSITIVE_INFINITY;
+    return Math.min(this.#base === 0 ? 0 : this.#base * power, this.#max); // 0 · Infinity would be NaN
   }
 
   forget(item: T): void {

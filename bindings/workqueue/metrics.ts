@@ -8,7 +8,7 @@
  * queue has a depth per priority, as in controller-runtime pkg/controller/priorityqueue/metrics.go.
  */
 import type { Clock } from '../clock.ts';
-import type { Core } from '../core.ts';
+import type { Core, CoreExports } from '../core.ts';
 import { requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 
@@ -94,6 +94,13 @@ export interface QueueMeter {
   retries(): { inc(): void };
   stop(): void;
   dispose(): void;
+}
+
+/** What tells of the item taken last: its times are read now, as whoever gets it may take another before they are told. */
+export function tellsOfTaken(meter: QueueMeter, x: CoreExports): () => void {
+  const wait = x.queueLastWait();
+  const priority = x.priorityTaken();
+  return () => meter.got(wait, priority);
 }
 
 const UNFINISHED_WORK_PERIOD_MS = 500;

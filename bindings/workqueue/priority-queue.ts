@@ -233,7 +233,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     const now = wait > 0 ? this.clock.now() : this.now();
     if (Number.isNaN(now + wait)) throw invalid('clock.now()', 'a number of milliseconds', now); // the heap could not order it
     if (this.#isStopped()) return false;
-    if (this.bound !== undefined && this.refuses(this.bound, item)) return false;
+    if (this.bound?.refuses(this, item)) return false;
     let code: number;
     try {
       code = this.keys.addAt(item, priority, now, wait, how);
@@ -241,19 +241,19 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
       throw this.core.trapped(cause);
     }
     if (code === NO_MEMORY) throw this.core.outOfMemory();
-    if (code !== NOTHING) this.#added(item, code, priority, now + wait);
+    if (code !== NOTHING) this.#added(item, code, priority, now, wait);
     if (wait > 0) this.retried();
     return code !== NOTHING && (code & (SLOT_FLAG | WAITS_FLAG | RAISED_FLAG)) === 0;
   }
 
-  #added(item: T, code: number, priority: number, at: number): void {
+  #added(item: T, code: number, priority: number, now: number, wait: number): void {
     if (code & RAISED_FLAG) {
       this.meter?.raised(this.core.x.priorityRaisedFrom(), priority);
       return;
     }
     const slot = code & ~(SLOT_FLAG | WAITS_FLAG);
     this.items[slot] = item;
-    if (code & WAITS_FLAG) this.wakeAt(at);
+    if (code & WAITS_FLAG) this.wakeAt(now + wait, now);
     else if (this.#addEach) this.meter?.added(this.core.x.priorityOf(this.handle, slot));
   }
 

@@ -32,7 +32,7 @@ import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
 import { type GetOptions, Gets, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
-import { meterFor, type QueueMeter } from './metrics.ts';
+import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
 import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -70,7 +70,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
   readonly #held: Holding;
-
   declare [Symbol.dispose]: () => void;
 
   constructor(options: QueueOptions<T> = {}) {
@@ -114,7 +113,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       this.checkAlive();
       return;
     }
-    if (this.bound === undefined || !this.refuses(this.bound, item)) this.admit(item);
+    if (!this.bound?.refuses(this, item)) this.admit(item);
   }
 
   /** @internal add() without the questions: of a queue that wraps none, is not shut down and has room. */
@@ -168,8 +167,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     try {
       const item = this.take();
       if (item === undefined && !this.over()) return this.gets.wait(signal, answer);
+      const tell = item === undefined ? undefined : this.taken();
       const got = answer(item); // before the metrics are told: they may take another
-      if (item !== undefined) this.taken();
+      tell?.();
       return Promise.resolve(got);
     } catch (error) {
       return Promise.reject(error);
@@ -183,7 +183,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       return this.inner.tryGet();
     }
     const item = this.take();
-    if (item !== undefined) this.taken();
+    if (item !== undefined) this.taken()?.();
     return item;
   }
 
@@ -203,9 +203,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     return slot;
   }
 
-  /** @internal Tells the metrics of the item taken last. They are a user's and may call back, so whoever waits for the item has it by then. */
-  taken(): void {
-    if (this.meter !== undefined) this.meter.got(this.core.x.queueLastWait(), this.core.x.priorityTaken());
+  /** @internal What tells the metrics of the item taken last. They are a user's and may call back, so whoever waits for the item has to have it by then. */
+  taken(): (() => void) | undefined {
+    return this.meter?.perOperation ? tellsOfTaken(this.meter, this.core.x) : undefined;
   }
 
   /** Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not being processed: no effect. */
@@ -377,20 +377,21 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.keys.released(slot);
   }
 
-  /** @internal Whether a full queue drops the item; throws if it shall. A key that it knows already is never refused. */
-  protected refuses(bound: Bound, item: T): boolean {
-    const depth = this.core.x.queueDepth(this.handle) + this.core.x.delayWaiting(this.handle);
-    if (!bound.isFull(depth)) return false;
-    const slot = this.slotOf(item);
-    if (slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_BUSY) !== 0) return false;
-    if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
-    bound.refuse(depth);
-    return true;
+  /** @internal What counts for the bound. */
+  depth(): number {
+    return this.core.x.queueDepth(this.handle) + this.core.x.delayWaiting(this.handle);
   }
 
-  /** How many adds a queue with `maxDepth` has refused. */
-  droppedAdds(): number {
-    return this.inner === undefined ? (this.bound?.refused() ?? 0) : this.inner.droppedAdds();
+  /** @internal Whether the item is in the queue or being processed. */
+  knows(item: T): boolean {
+    return (this.#stateOf(item) & STATE_BUSY) !== 0;
+  }
+
+  /** 0 of an item that it does not know. */
+  #stateOf(item: T): number {
+    const slot = this.slotOf(item);
+    if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
+    return slot < 0 ? 0 : this.core.x.queueState(this.handle, slot);
   }
 
   /** @internal Hands out what is ready to the gets that wait. */
@@ -424,8 +425,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   #touch(item: T): void {
-    const slot = this.slotOf(item);
-    const state = slot < 0 ? 0 : this.core.x.queueState(this.handle, slot) & (STATE_DIRTY | STATE_PROCESSING);
+    const state = this.#stateOf(item) & (STATE_DIRTY | STATE_PROCESSING);
     if (state === STATE_DIRTY) this.order?.touch(item); // else it is processed, or left to its back-off
   }
 

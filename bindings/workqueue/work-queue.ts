@@ -307,11 +307,12 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       for (const key of keys) this.describe(key);
       return { keys, next };
     }
+    const now = this.clock.now(); // a user's, which may end the queue
     const { keys, next } = readKeys(
       { x: this.core.x, handle: this.handle, items: this.items, hasLevels: this.hasLevels },
       Math.min(after - this.#ownFrom, OWN_KEYS - 1),
       limit,
-      this.clock.now(),
+      now,
     );
     for (const key of keys) this.describe(key);
     return { keys, next: next === undefined ? undefined : next + this.#ownFrom };
@@ -319,6 +320,17 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /** @internal Adds to a key of a snapshot what a subclass knows. */
   protected describe(_key: QueuedKey<T>): void {}
+
+  /** How many adds a queue with `maxDepth` has refused. */
+  droppedAdds(): number {
+    return this.inner === undefined ? (this.bound?.refused() ?? 0) : this.inner.droppedAdds();
+  }
+
+  /** @internal Throws QUEUE_FULL where an add would be refused or dropped. */
+  requireRoom(item: T): void {
+    this.inner?.requireRoom(item);
+    if (!this.stopped) this.bound?.requireRoom(this, item);
+  }
 
   /**
    * All items that the queue holds, in no order: ready, waiting, being processed, pinned. Also, and above all, when the queue is poisoned and
@@ -370,9 +382,10 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       try {
         const slot = this.takeSlot();
         if (slot < 0) return;
+        const tell = this.taken();
         handOut(slot);
         count++;
-        this.taken();
+        tell?.();
       } catch (error) {
         if (count === 0) throw error;
         handleError(error, 'a batch that ends early');

@@ -206,6 +206,45 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(clock.timers()).toBe(0);
   });
 
+  // The timer of the host was believed to be set for a time that had passed: what became due came ten seconds late.
+  test('a clock that jumps ahead delays nothing that is added after that', () => {
+    const base = new FakeClock();
+    let ahead = 0;
+    const clock = {
+      now: () => base.now() + ahead,
+      setTimer: (run: () => void, ms: number) => base.setTimer(run, ms),
+      clearTimer: (timer: unknown) => base.clearTimer(timer),
+    };
+    const queue = new DelayingQueue({ clock });
+    queue.addAfter('far', 9000);
+    ahead = 3_600_000;
+    queue.addAfter('near', 5);
+    queue.addAfter('next', 6);
+    base.step(0);
+    expect(drain(queue)).toEqual(['far']);
+    base.step(6);
+    expect(drain(queue)).toEqual(['near', 'next']);
+    expect(base.timers()).toBe(0);
+  });
+
+  test('a clock that ends the queue while a snapshot is made shows no keys of another', () => {
+    const base = new FakeClock();
+    const others: WorkQueue[] = [];
+    const clock = {
+      now: () => {
+        queue.dispose();
+        others.push(new WorkQueue());
+        others[0]?.add('x');
+        return base.now();
+      },
+      setTimer: base.setTimer.bind(base),
+      clearTimer: base.clearTimer.bind(base),
+    };
+    const queue = new WorkQueue({ clock });
+    queue.add('a');
+    expectError(() => queue.snapshot(), 'DISPOSED');
+  });
+
   // Between the outer queue, which had forgotten the item, and the inner one, which trapped, it was nowhere.
   test('an item that is due when the core traps is recovered', () => {
     const clock = new FakeClock();

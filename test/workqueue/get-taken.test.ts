@@ -1,6 +1,7 @@
 /** What controllers ask of a queue: the option `taken` of get(), told at the moment at which an item is handed out, and what waits. */
 import { DelayingQueue, FakeClock, PriorityQueue, RateLimitingQueue, WorkQueue } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
+import { RecordingProvider } from './recording-provider.ts';
 
 const clock = new FakeClock();
 
@@ -22,6 +23,40 @@ test.each([
   await queue.get({ taken: (item) => log.push(`taken ${item}`) });
   expect(log.at(-1)).toBe('taken a');
   queue.dispose();
+});
+
+// It was the add() of whoever made the item ready that threw, and the get() never ended.
+test('what `taken` throws rejects its own get(), and nobody else hears of it', async () => {
+  const queue = new WorkQueue();
+  const mine = new Error('mine');
+  const failing = queue.get({
+    taken: () => {
+      throw mine;
+    },
+  });
+  const other = queue.get();
+  queue.add('a');
+  queue.add('b');
+  await expect(failing).rejects.toBe(mine);
+  expect(await other).toEqual({ item: 'b', shutdown: false });
+  queue.done('a'); // it was handed out
+  queue.dispose();
+});
+
+test('metrics hear of each item how long it waited, whatever `taken` takes or ends', async () => {
+  const clock = new FakeClock();
+  const metricsProvider = new RecordingProvider();
+  const queue = new WorkQueue({ name: 'times', clock, metricsProvider });
+  queue.add('slow');
+  clock.step(10_000);
+  queue.add('fast');
+  await queue.get({ taken: () => void queue.tryGet() });
+  expect(metricsProvider.values.latency).toEqual([0, 10]);
+  const last = queue.get({ taken: () => queue.dispose() });
+  queue.add('last');
+  expect(await last).toEqual({ item: 'last', shutdown: false });
+  expect(metricsProvider.values.latency).toEqual([0, 10, 0]);
+  expect(clock.timers()).toBe(0);
 });
 
 test('a priority queue tells of it with getWithPriority too, and of a shutdown nobody is told', async () => {

@@ -5,6 +5,7 @@
 import {
   DelayingQueue,
   FakeClock,
+  ItemExponentialFailureRateLimiter,
   PriorityQueue,
   PrometheusProvider,
   parallelizeUntil,
@@ -121,6 +122,37 @@ describe('delays', () => {
 });
 
 describe('a queue around another', () => {
+  // With 'drop' the inner queue said nothing when it was full: what failed, and was due again, was gone.
+  test.each(['error', 'drop'] as const)(
+    'that is full (%s) loses nothing that was due, and counts nothing as refused',
+    (whenFull) => {
+      const clock = new FakeClock();
+      const inner = new DelayingQueue({ inner: new WorkQueue({ clock, maxDepth: 1, whenFull }) });
+      const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(5, 1000), { clock, inner });
+      queue.addAfter('retry', 5);
+      inner.add('other');
+      clock.step(5);
+      expect([queue.waiting(), queue.droppedAdds()]).toEqual([1, 0]);
+      expect(drain(queue)).toEqual(['other']);
+      clock.step(1000);
+      expect(drain(queue)).toEqual(['retry']);
+      expect(reported).toEqual([expect.objectContaining({ code: 'QUEUE_FULL' })]);
+    },
+  );
+
+  test('is never full of what the inner one knows, nor once that takes nothing any more', () => {
+    const clock = new FakeClock();
+    const inner = new WorkQueue({ clock, maxDepth: 1 });
+    const queue = new DelayingQueue({ clock, inner });
+    for (const item of ['a', 'b']) queue.addAfter(item, 5);
+    inner.add('a');
+    inner.tryGet();
+    inner.add('b');
+    inner.shutDown();
+    clock.step(5);
+    expect(reported).toEqual([]);
+  });
+
   test('that was disposed of refuses everything, though the inner one lives', async () => {
     const inner = new WorkQueue();
     const queue = new DelayingQueue({ inner });

@@ -41,10 +41,12 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(many(endless, 'a', 5_000).at(-1)).toBe(Number.POSITIVE_INFINITY);
     });
 
-    test('what client-go accepts is legal: base 0, base above max, max 0', () => {
+    test('what client-go accepts is legal: base 0 or below, base above max, max 0', () => {
       const zero = within(() => new ItemExponentialFailureRateLimiter(0, 1_000));
       expect(many(zero, 'a', 3)).toEqual([0, 0, 0]);
       expect(many(zero, 'a', 2_000).at(-1)).toBe(0);
+      const negative = within(() => new ItemExponentialFailureRateLimiter(-1, 1_000));
+      expect(many(negative, 'a', 2_000).at(-1)).toBe(Number.NEGATIVE_INFINITY);
       const above = within(() => new ItemExponentialFailureRateLimiter(1.5, 1));
       expect(many(above, 'a', 3)).toEqual([1, 1, 1]);
     });
