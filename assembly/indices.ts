@@ -197,6 +197,12 @@ function setReady(values: usize, value: u32): bool {
   return true;
 }
 
+/**
+ * Behind the pair of several that leaveSet found last, or anywhere: only where to begin. Objects that share many values name them in one
+ * order, as the labels of a server's objects are sorted; from the first pair each time, 80 000 of them took a second to leave.
+ */
+let sought: usize = 0;
+
 /** Takes an object out of the set of a value; the set's last object takes its place. True: the set is now empty. */
 function leaveSet(index: usize, value: u32, position: u32): bool {
   const key = keyOf(indexValues(index), value);
@@ -206,8 +212,15 @@ function leaveSet(index: usize, value: u32, position: u32): bool {
   if (position != last) {
     const moved = load<u32>(set + (<usize>last << 2));
     store<u32>(set + (<usize>position << 2), moved);
-    let pair = pairsOf(objectOf(index, moved));
-    while (load<u32>(pair) != value) pair += 8;
+    const object = objectOf(index, moved);
+    const first = pairsOf(object);
+    const end = first + (<usize>load<u32>(object, O_COUNT) << 3);
+    let pair = first;
+    if (end - first > 8) {
+      if (sought > first && sought < end) pair = sought;
+      while (load<u32>(pair) != value) pair = pair + 8 < end ? pair + 8 : first;
+      sought = pair + 8;
+    }
     store<u32>(pair, position, 4);
   }
   return last == 0;
