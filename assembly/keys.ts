@@ -170,6 +170,9 @@ function addChunk(table: usize): bool {
   memory.fill(chunk, 0, CHUNK_BYTES);
   store<u32>(<usize>load<u32>(table, T_DIR) + (chunks << 2), <u32>chunk);
   store<u32>(table, chunks + 1, T_CHUNKS);
+  // Generations begin at random: zeros, and the slots of another queue, are hardly ever taken for slots of this one.
+  const first = ((load<u32>(table, T_SECRET) + <u32>table) * 0x9e3779b1) & GENERATIONS;
+  for (let slot = chunks << CHUNK_SHIFT; slot < (chunks + 1) << CHUNK_SHIFT; slot++) store<u32>(recordOf(table, slot), first, R_META);
   return true;
 }
 

@@ -3,7 +3,8 @@
 // Blocks are powers of two from 64 B on, 64 B aligned, without headers: whoever frees a block knows its size. A freed
 // block goes to the list of its class and is handed out again; a request that finds its list empty splits the smallest
 // larger free block, then takes fresh memory. Halves are not merged again: sizes here are few (chunks of 16 KiB, tables
-// that double), so what a table leaves behind when it doubles becomes chunks, and nothing is lost but shape.
+// that double), so what a table leaves behind when it doubles becomes chunks. Only keys too long for their record have sizes of their own: what
+// very many short ones have left does not serve longer ones.
 //
 // blockAlloc returns 0 when memory cannot grow. Callers ask before they change anything (growth before mutation).
 

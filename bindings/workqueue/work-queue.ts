@@ -3,7 +3,8 @@
  *
  * - Batches: one call of the core hands out or ends many keys. Strings go in one by one, as the core reads each where it lies.
  * - Slots: a number that stands for an item, so that no key is hashed or compared. `pin` makes one that holds until `unpin`;
- *   `getSlots` gives one that holds until its `doneSlots`. A slot that outlived its item is an error STALE_SLOT, never another item.
+ *   `getSlots` gives one that holds until its `doneSlots`. A slot that outlived its item is an error STALE_SLOT,
+ *   until its place has been given to 1024 others.
  * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a time here too, as does one that is shut down.
  */
 import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
