@@ -5,6 +5,7 @@
 import { compileCache } from '#cache-module';
 import { type CacheExports, cacheExports } from './cache-exports.ts';
 import { CoreModule, Instance } from './instance.ts';
+import type { WasmModule } from './web-assembly.ts';
 
 const module = new CoreModule<CacheExports>('capstan/cache.wasm', 'objectsNew', compileCache, cacheExports);
 
@@ -15,7 +16,7 @@ const module = new CoreModule<CacheExports>('capstan/cache.wasm', 'objectsNew', 
  * import module from 'capstan/cache.wasm'; // in a bundler or host that compiles .wasm imports
  * initCacheCore({ module });
  */
-export function initCacheCore(options: { module?: WebAssembly.Module } = {}): void {
+export function initCacheCore(options: { module?: WasmModule } = {}): void {
   if (options?.module === undefined) module.load();
   else module.use(options.module, 'initCacheCore');
 }

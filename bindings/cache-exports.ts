@@ -5,6 +5,7 @@
  */
 import { guardWith } from './guard.ts';
 import type { BaseExports } from './instance.ts';
+import type { WasmExports } from './web-assembly.ts';
 
 /** Exports of assembly/cache.ts. Handles come first and are never 0; slots are dense numbers from 0. */
 export interface CacheExports extends BaseExports {
@@ -131,7 +132,7 @@ export interface CacheExports extends BaseExports {
 }
 
 /** The exports of an instance. */
-export function cacheExports(exports: WebAssembly.Exports, trapped: (cause: unknown) => unknown): CacheExports {
+export function cacheExports(exports: WasmExports, trapped: (cause: unknown) => unknown): CacheExports {
   const e = exports as unknown as CacheExports;
   const guard = guardWith(trapped);
   return {

@@ -1,6 +1,7 @@
 /** As core-module.workerd.ts. */
 import module from './cache.wasm';
+import type { WasmModule } from './web-assembly.ts';
 
-export function compileCache(): WebAssembly.Module {
+export function compileCache(): WasmModule {
   return module;
 }

@@ -1,5 +1,6 @@
 /** Compiling a module that is inlined in hexadecimal, synchronously. */
 import { CapstanError } from './errors.ts';
+import type { WasmModule } from './web-assembly.ts';
 
 function decode(hex: string): Uint8Array<ArrayBuffer> {
   if (typeof Uint8Array.fromHex === 'function') return Uint8Array.fromHex(hex);
@@ -7,7 +8,7 @@ function decode(hex: string): Uint8Array<ArrayBuffer> {
 }
 
 /** With the engine's own string functions where it has them: then `wasm:js-string` is no import any more. */
-export function compileHex(hex: string, name: string, call: string): WebAssembly.Module {
+export function compileHex(hex: string, name: string, call: string): WasmModule {
   if (typeof WebAssembly === 'undefined') {
     throw new CapstanError(
       'WASM_UNAVAILABLE',

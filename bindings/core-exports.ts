@@ -5,6 +5,7 @@
  */
 import { guardWith } from './guard.ts';
 import type { BaseExports } from './instance.ts';
+import type { WasmExports } from './web-assembly.ts';
 
 /** Exports of assembly/index.ts. Handles come first and are never 0; slots are dense numbers from 0; times are milliseconds. */
 export interface CoreExports extends BaseExports {
@@ -102,7 +103,7 @@ export interface CoreExports extends BaseExports {
 }
 
 /** The exports of an instance. */
-export function coreExports(exports: WebAssembly.Exports, trapped: (cause: unknown) => unknown): CoreExports {
+export function coreExports(exports: WasmExports, trapped: (cause: unknown) => unknown): CoreExports {
   const e = exports as unknown as CoreExports;
   const guard = guardWith(trapped);
   return {

@@ -4,7 +4,8 @@
  */
 import { compileHex } from './compile.ts';
 import { coreWasm } from './generated/core-wasm.ts';
+import type { WasmModule } from './web-assembly.ts';
 
-export function compileCore(): WebAssembly.Module {
+export function compileCore(): WasmModule {
   return compileHex(coreWasm, 'capstan/core.wasm', 'initCore');
 }

@@ -5,6 +5,7 @@ import { compileCore } from '#core-module';
 import { type CoreExports, coreExports } from './core-exports.ts';
 import { CapstanError } from './errors.ts';
 import { CoreModule, Instance, throwing } from './instance.ts';
+import type { WasmModule } from './web-assembly.ts';
 
 export type { CoreExports } from './core-exports.ts';
 export { NO_MEMORY, NOTHING, type Resident, SLOT_FLAG } from './instance.ts';
@@ -53,7 +54,7 @@ let shared: Core | undefined;
  * import module from 'capstan/core.wasm'; // in a bundler or host that compiles .wasm imports
  * initCore({ module });
  */
-export function initCore(options: { module?: WebAssembly.Module } = {}): void {
+export function initCore(options: { module?: WasmModule } = {}): void {
   if (options?.module === undefined) module.load();
   else module.use(options.module, 'initCore');
 }

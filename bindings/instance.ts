@@ -10,6 +10,7 @@
  */
 import { CapstanError, show } from './errors.ts';
 import { handleError } from './handle-error.ts';
+import type { WasmExports, WasmMemory, WasmModule } from './web-assembly.ts';
 
 /** What calls answer instead of a slot (assembly/record.ts). */
 export const NOTHING = -1;
@@ -19,7 +20,7 @@ export const SLOT_FLAG = 0x40000000;
 
 /** What every module of ours exports. */
 export interface BaseExports {
-  readonly memory: WebAssembly.Memory;
+  readonly memory: WasmMemory;
   memoryLimit(pages: number): void;
   /** For tests: so many blocks are granted yet, then none; -1: all. Answers how many were left. */
   memoryGrant(blocks: number): number;
@@ -45,9 +46,9 @@ export function throwing<X extends object>(error: () => CapstanError): X {
 export class CoreModule<X extends BaseExports> {
   readonly #name: string;
   readonly #marker: string;
-  readonly #compile: () => WebAssembly.Module;
-  readonly exportsOf: (exports: WebAssembly.Exports, trapped: (cause: unknown) => unknown) => X;
-  #compiled: WebAssembly.Module | undefined;
+  readonly #compile: () => WasmModule;
+  readonly exportsOf: (exports: WasmExports, trapped: (cause: unknown) => unknown) => X;
+  #compiled: WasmModule | undefined;
 
   /**
    * @param name as in the package's exports, for messages
@@ -56,8 +57,8 @@ export class CoreModule<X extends BaseExports> {
   constructor(
     name: string,
     marker: string,
-    compile: () => WebAssembly.Module,
-    exportsOf: (exports: WebAssembly.Exports, trapped: (cause: unknown) => unknown) => X,
+    compile: () => WasmModule,
+    exportsOf: (exports: WasmExports, trapped: (cause: unknown) => unknown) => X,
   ) {
     this.#name = name;
     this.#marker = marker;
@@ -65,7 +66,7 @@ export class CoreModule<X extends BaseExports> {
     this.exportsOf = exportsOf;
   }
 
-  load(): WebAssembly.Module {
+  load(): WasmModule {
     this.#compiled ??= this.#compile();
     return this.#compiled;
   }
@@ -105,7 +106,7 @@ export class Instance<X extends BaseExports> {
   x: X;
   /** Whether the engine hashes strings without leaving Wasm. */
   readonly nativeStrings: boolean;
-  readonly #memory: WebAssembly.Memory;
+  readonly #memory: WasmMemory;
   #words: Uint32Array;
   #ints: Int32Array;
   #doubles: Float64Array;

@@ -9,6 +9,6 @@ for (const [name, call] of [
   copyFileSync(new URL(`build/${name}.wasm`, root), new URL(`dist/${name}.wasm`, root));
   writeFileSync(
     new URL(`dist/${name}.wasm.d.ts`, root),
-    `/** Hosts that give a compiled module for a .wasm import: pass it to ${call}({ module }). */\ndeclare const module: WebAssembly.Module;\nexport default module;\n`,
+    `/** Hosts that give a compiled module for a .wasm import: pass it to ${call}({ module }). */\ndeclare const module: import('./web-assembly.js').WasmModule;\nexport default module;\n`,
   );
 }

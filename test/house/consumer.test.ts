@@ -97,6 +97,30 @@ describe('the declarations of the package', () => {
     },
   );
 
+  // Node's types declare no WebAssembly: only who had the DOM's, or looked away by skipLibCheck, could compile.
+  it.each([
+    'cache',
+    'cache.wasm',
+    'client',
+    'controller',
+    'core.wasm',
+    'leaderelection',
+    'manager',
+    'testing',
+    'workqueue',
+  ])('serve a program on Node without the types of the DOM: capstan/%s', (entry) => {
+    const program = `import * as all from 'capstan/${entry}';\nexport const names = Object.keys(all);\n`;
+    expect(typeErrors(`node-${entry}`, program, { types: ['node'] })).toBe('');
+  });
+
+  it('take a compiled module where there are types of one', () => {
+    const program = `
+import { initCore } from 'capstan/workqueue';
+initCore({ module: new WebAssembly.Module(new Uint8Array()) });
+`;
+    expect(typeErrors('module', program, BROWSER)).toBe('');
+  });
+
   it('serve a program without the types of Node', () => {
     expect(typeErrors('core', CORE, BROWSER)).toBe('');
   });
