@@ -5,12 +5,13 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { tell } from '../handle-error.ts';
+import { leaving } from '../leaving.ts';
 import { jsonDecoder } from './decoder.ts';
 import type { ListWatch } from './list-watch.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
 import { classOf, type WatchErrorHandler } from './status.ts';
 import { isDenied, isExpired, StatusError } from './status-error.ts';
-import { leaving, sleep } from './wait.ts';
+import { sleep } from './wait.ts';
 import { reportForeign, type WatchEvent } from './watch.ts';
 import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts';
 

@@ -38,19 +38,6 @@ export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
   return 'then' in value && typeof value.then === 'function';
 }
 
-/** A generator whose `return` does not queue behind a `next` that waits: `leave` ends that wait first. */
-export function leaving<T>(
-  items: AsyncGenerator<T, void, undefined>,
-  leave: () => void,
-): AsyncGenerator<T, void, undefined> {
-  const end = items.return.bind(items);
-  items.return = (value) => {
-    leave();
-    return end(value);
-  };
-  return items;
-}
-
 /** A promise and its resolver; resolving again has no effect. */
 export function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => undefined;

@@ -5,12 +5,12 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, requireInteger, requireString } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { leaving } from '../leaving.ts';
 import { jsonDecoder } from './decoder.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import { eachPage, type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
 import type { Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
-import { leaving } from './wait.ts';
 import { MIN_WATCH_SECONDS, WatchStream } from './watch-stream.ts';
 
 /** What happened to an object. Of a deletion, `object` is its last state and `resourceVersion` that of the deletion. */

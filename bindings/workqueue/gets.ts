@@ -1,6 +1,8 @@
 /** The get() calls that wait, in the order in which they came. */
 import type { CapstanError } from '../errors.ts';
+import { leaving } from '../leaving.ts';
 import { aborted } from './checks.ts';
+import type { Got } from './options.ts';
 
 /** Of `get`. */
 export interface GetOptions<T> {
@@ -23,6 +25,23 @@ export function told<T, G>(
     if (item !== undefined) taken(item);
     return answer(item);
   };
+}
+
+/** What a queue hands out, to its shutdown. Whoever leaves while it waits is handed nothing that would stay in processing. */
+export function itemsOf<T>(queue: { get(options: GetOptions<T>): Promise<Got<T>> }): AsyncIterator<T> {
+  const left = new AbortController();
+  return leaving(itemsUntil(left.signal, queue), () => left.abort());
+}
+
+async function* itemsUntil<T>(
+  signal: AbortSignal,
+  queue: { get(options: GetOptions<T>): Promise<Got<T>> },
+): AsyncGenerator<T, void, undefined> {
+  try {
+    for (let got = await queue.get({ signal }); !got.shutdown; got = await queue.get({ signal })) yield got.item;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 interface Waiter<T> {

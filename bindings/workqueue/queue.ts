@@ -30,7 +30,7 @@ import { Bound } from './bound.ts';
 import { aborted, signalProblem } from './checks.ts';
 import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
-import { type GetOptions, Gets, told } from './gets.ts';
+import { type GetOptions, Gets, itemsOf, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
 import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
@@ -271,8 +271,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /** Items as they become ready; ends at shutdown. Never calls done(): the loop's body does. */
-  async *[Symbol.asyncIterator](): AsyncIterator<T> {
-    for (let got = await this.get(); !got.shutdown; got = await this.get()) yield got.item;
+  [Symbol.asyncIterator](): AsyncIterator<T> {
+    return itemsOf(this);
   }
 
   /** Shuts down and gives the memory back. Every later call is a CapstanError DISPOSED, except a second dispose(). */

@@ -378,6 +378,18 @@ export function queueCases(make: Implementation): void {
       expect(new Set(seen).size).toBe(30);
     });
 
+    // Its item went to the next() that nobody waited for any more, and stayed in processing.
+    test('an iteration that is left while it waits ends at once, and takes nothing', async () => {
+      const queue = make.queue();
+      const items = queue[Symbol.asyncIterator]();
+      const waiting = items.next();
+      const end = { done: true, value: undefined };
+      expect(await Promise.all([items.return?.(), waiting])).toEqual([end, end]);
+      queue.add('a');
+      expect(drain(queue)).toEqual(['a']);
+      expect(await items.next()).toEqual(end);
+    });
+
     test('leaving the loop leaves the queue usable', async () => {
       const queue = make.queue();
       queue.add('a');
