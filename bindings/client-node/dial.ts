@@ -25,7 +25,7 @@ export class DialError extends Error {
 }
 
 /** TCP, TLS and the server's SETTINGS together. client-go: transport/cache.go, Dialer.Timeout. */
-const DIAL_TIMEOUT = 30_000;
+export const DIAL_TIMEOUT = 30_000;
 
 /**
  * How much of one answer may be on the way or unread: a list that nobody reads keeps this much of its stream and nothing of the connection, so that

@@ -1,6 +1,7 @@
 /**
  * One exchange over node:http(s): an answer with raw body chunks, or a TransportError. What this file keeps true: an abort is seen at every
- * stage; no listener stays on a long-lived signal after the exchange; no error event is ever unheard; every connection is probed by the kernel.
+ * stage; no listener stays on a long-lived signal after the exchange; no error event is ever unheard; every connection is probed by the kernel,
+ * and comes about within a time.
  */
 import { type ClientRequest, type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -11,7 +12,9 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../cache/transport.ts';
+import type { Clock } from '../clock.ts';
 import { decoded, isTransient, readBody } from './body.ts';
+import { DIAL_TIMEOUT } from './dial.ts';
 import { isConnected, keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
 import {
@@ -30,6 +33,7 @@ import {
 /** A target, and the pool for it. */
 export interface Route extends Target {
   agent: HttpAgent;
+  clock: Clock;
 }
 
 /**
@@ -50,7 +54,10 @@ export function exchange(
       reject(aborted(request, route, signal));
       return;
     }
-    const client = open(route, request, fresh);
+    const tunnel = new AbortController();
+    const client = throughTunnel(route.agent, tunnel.signal, () => open(route, request, fresh));
+    let assigned = false;
+    let failure: Error | undefined;
     let answer: IncomingMessage | undefined;
     let ended = false;
     const end = (): void => {
@@ -58,20 +65,33 @@ export function exchange(
       // Both: a request whose answer has arrived whole, but unread, does not close before the answer does.
       answer?.destroy();
       client.destroy();
+      if (assigned) return;
+      tunnel.abort();
+      // node says so only once the agent has a socket for it, which a proxy that does not answer can put off for good.
+      client.emit('close');
     };
+    const dialing = route.clock.setTimer(() => {
+      failure = new Error(`no connection within ${DIAL_TIMEOUT} ms`);
+      end();
+    }, DIAL_TIMEOUT);
     track(client, end);
 
     let connected = false;
     client.once('socket', (socket) => {
+      assigned = true;
       keepAlive(socket);
       SocketTap.of(socket)?.expect();
       whenConnected(socket, () => {
         connected = true;
+        route.clock.clearTimer(dialing);
       });
     });
 
     signal?.addEventListener('abort', end, { once: true });
-    client.once('close', () => signal?.removeEventListener('abort', end));
+    client.once('close', () => {
+      route.clock.clearTimer(dialing);
+      signal?.removeEventListener('abort', end);
+    });
 
     client.once('response', (response) => {
       answer = response;
@@ -110,14 +130,16 @@ export function exchange(
         reject(aborted(request, route, signal));
         return;
       }
-      const failure = failed(kindBeforeAnswer(error, connected), `${describe(request, route)}: no answer`, error);
+      const cause = failure ?? error;
+      const refusal = failed(kindBeforeAnswer(cause, connected), `${describe(request, route)}: no answer`, cause);
       const stale = client.reusedSocket && !ended && kindOfHostError(error) === 'reset';
-      reject(stale ? new Repeatable(failure, false) : failure);
+      reject(stale ? new Repeatable(refusal, false) : refusal);
     });
     // Destroyed without an error, as a closing transport does: node reports "socket hang up" only while a socket is assigned.
     client.once('close', () => {
-      if (answer === undefined)
-        reject(signal?.aborted ? aborted(request, route, signal) : failed('reset', describe(request, route)));
+      if (answer !== undefined) return;
+      if (signal?.aborted) reject(aborted(request, route, signal));
+      else reject(failed(failure === undefined ? 'reset' : 'refused', describe(request, route), failure));
     });
     client.end(request.body);
   });
@@ -148,6 +170,18 @@ function open(route: Route, request: TransportRequest, fresh: boolean): ClientRe
     return secure ? httpsRequest(options) : httpRequest(options);
   } catch (error) {
     throw notHttp(request, route, error);
+  }
+}
+
+/** client-node's agent for a proxy (hpagent) copies these options, at once, into the CONNECT that it sends: nothing else of that can be reached. */
+function throughTunnel<T>(agent: HttpAgent & { proxyRequestOptions?: object }, signal: AbortSignal, send: () => T): T {
+  const options = agent.proxyRequestOptions;
+  if (options === undefined) return send();
+  agent.proxyRequestOptions = { ...options, signal };
+  try {
+    return send();
+  } finally {
+    agent.proxyRequestOptions = options;
   }
 }
 

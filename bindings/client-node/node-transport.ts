@@ -21,7 +21,7 @@ export interface ConnectionOptions {
   readIdleTimeout?: number;
   /** HTTP/2: how long the answer to a PING may take before the connection counts as lost (kind 'reset'). Default 15 000. Go: http2.Transport.PingTimeout. */
   pingTimeout?: number;
-  /** What the two go by. The system's clock. */
+  /** What the two and the 30 000 ms that a connection may take to come about go by. The system's clock. */
   clock?: Clock;
 }
 
@@ -33,6 +33,7 @@ export interface Destination extends Target {
 
 export class NodeTransport implements Transport {
   readonly #destination: () => Promise<Destination> | Destination;
+  readonly #clock: Clock;
   readonly #mayShare: boolean;
   readonly #pool: ConnectionPool;
   /** Each open exchange, and how to end it. */
@@ -53,6 +54,7 @@ export class NodeTransport implements Transport {
     requireTime('options.pingTimeout', pingTimeout, pingTimeout > 0);
     this.#destination = destination;
     this.#mayShare = http2 === 'auto' && IS_NODE;
+    this.#clock = clock;
     this.#pool = new ConnectionPool({ clock, readIdleTimeout, pingTimeout });
   }
 
@@ -66,7 +68,9 @@ export class NodeTransport implements Transport {
     this.#requireOpen(request);
     if (agent !== undefined) {
       // Never outside of it: the way past a proxy is not the one that was asked for, and would take the credentials along.
-      return withSecondTry(request, () => exchange({ ...destination, agent }, request, this.#track, false));
+      return withSecondTry(request, () =>
+        exchange({ ...destination, agent, clock: this.#clock }, request, this.#track, false),
+      );
     }
     // Once for both tries: another request may bring other credentials in between.
     const connections = this.#pool.for(url, tls);
@@ -97,7 +101,8 @@ export class NodeTransport implements Transport {
       if (session !== undefined) return streamExchange(session, destination, request, this.#track);
       this.#requireOpen(request);
     }
-    return exchange({ ...destination, agent: connections.agent }, request, this.#track, fresh);
+    const route = { ...destination, agent: connections.agent, clock: this.#clock };
+    return exchange(route, request, this.#track, fresh);
   }
 
   /** `none` before the first request: until then nobody has been asked where it goes. */

@@ -1,0 +1,92 @@
+/**
+ * A proxy that takes connections and does not answer CONNECT, or SOCKS, gave node's request neither a socket nor an error: an abort was not seen, close()
+ * waited for good, and each try left a connection behind that kept the process alive.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import { FakeClock } from 'capstan';
+import { kubeConfigTransport } from 'capstan/client-node';
+import { afterEach, describe, expect, test } from 'vitest';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+async function behind(scheme: string, server = 'https://10.1.2.3:6443') {
+  const sockets: Socket[] = [];
+  const proxy = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined).resume();
+    proxy.emit('met');
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  cleanups.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  const config = new KubeConfig();
+  const proxyUrl = `${scheme}://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  config.loadFromClusterAndUser({ name: 'c', server, proxyUrl, skipTLSVerify: true }, { name: 'u', token: 't' });
+  const clock = new FakeClock();
+  const transport = kubeConfigTransport(config, { clock });
+  cleanups.push(async () => transport.close?.());
+  /** Begun, and seen by the proxy. */
+  const begin = async (signal?: AbortSignal) => {
+    const met = once(proxy, 'met');
+    const answer = transport.request({ method: 'GET', path: '/', signal }).then(
+      () => 'answered',
+      (error: unknown) => error,
+    );
+    await met;
+    return { answer };
+  };
+  return { sockets, clock, transport, begin };
+}
+
+const isGone = (socket: Socket | undefined) => socket?.closed || (socket && once(socket, 'close'));
+
+describe.each(['https://10.1.2.3:6443', 'http://10.1.2.3:6443'])(
+  'a proxy that does not answer, before %s',
+  (server) => {
+    test('holds neither an abort, nor its connection', async () => {
+      const { sockets, clock, begin } = await behind('http', server);
+      for (let i = 0; i < 3; i++) {
+        const controller = new AbortController();
+        const { answer } = await begin(controller.signal);
+        controller.abort(new Error('enough'));
+        expect(await answer).toMatchObject({ kind: 'aborted', message: expect.stringContaining('enough') });
+        await isGone(sockets[i]);
+      }
+      expect(clock.timers()).toBe(0);
+    });
+
+    test('does not hold close()', async () => {
+      const { sockets, transport, begin } = await behind('http', server);
+      const { answer } = await begin();
+      await transport.close?.();
+      expect(await answer).toMatchObject({ kind: 'reset' });
+      await isGone(sockets[0]);
+    });
+
+    test('is given up after the time that a connection may take', async () => {
+      const { sockets, clock, begin } = await behind('http', server);
+      const { answer } = await begin();
+      clock.step(30_000);
+      expect(await answer).toMatchObject({ kind: 'refused', message: expect.stringContaining('within 30000 ms') });
+      await isGone(sockets[0]);
+    });
+  },
+);
+
+test('an agent whose connections cannot be reached holds neither an abort nor close()', async () => {
+  const { transport, begin } = await behind('socks5');
+  const controller = new AbortController();
+  const { answer } = await begin(controller.signal);
+  const other = await begin();
+  controller.abort();
+  expect(await answer).toMatchObject({ kind: 'aborted' });
+  await transport.close?.();
+  expect(await other.answer).toMatchObject({ kind: 'reset' });
+});
