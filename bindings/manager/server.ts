@@ -3,11 +3,12 @@
  * pkg/manager/server.go, pkg/internal/httpserver.
  *
  * Invariant: once `start` has settled, its port is free and none of its connections is left. Requests that are being answered when it is
- * stopped are answered; their connections are closed with that, and those that are idle at once.
+ * stopped are answered; their connections are closed with that, and all others at once: those that idle, those with half a request, and those whose TLS
+ * handshake is not over.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
@@ -63,6 +64,8 @@ export class HTTPServer implements GroupedRunnable {
   readonly #bind: BindAddress;
   /** Being answered. */
   readonly #open = new Set<ServerResponse>();
+  /** The TCP connections: node knows of one over TLS only after its handshake. */
+  readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
   #address: AddressInfo | undefined;
   #listening: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -146,6 +149,10 @@ export class HTTPServer implements GroupedRunnable {
     const secured = pair === undefined ? undefined : createTLSServer(pair);
     const server = secured ?? createServer();
     this.#server = server;
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     server.on('request', (request, response: ServerResponse) => void this.#serve(request, response));
     const closed = new Promise<void>((resolve) => server.once('close', resolve));
     const listening = new Promise<void>((resolve) => server.once('listening', resolve));
@@ -170,19 +177,24 @@ export class HTTPServer implements GroupedRunnable {
   async kill(): Promise<void> {
     const server = this.#server;
     if (server === undefined || this.#ended) return;
-    server.closeAllConnections();
+    this.#cut();
     await new Promise<void>((resolve) => server.once('close', resolve));
   }
 
   #stop(server: Server): void {
     const { shutdownTimeout, clock = systemClock } = this.#options;
     this.#stopping.abort();
-    server.close(); // and with it the connections that idle
+    server.close();
+    this.#cut(new Set([...this.#open].map((response) => peerOf(response.req.socket))));
     // An answer that has begun promised to keep its connection, which would idle for Node's keepAliveTimeout of 5 s.
     for (const response of this.#open) this.#closeWith(response);
     if (shutdownTimeout === undefined) return;
-    const timer = clock.setTimer(() => server.closeAllConnections(), shutdownTimeout);
+    const timer = clock.setTimer(() => this.#cut(), shutdownTimeout);
     server.once('close', () => clock.clearTimer(timer));
+  }
+
+  #cut(spared?: ReadonlySet<string>): void {
+    for (const socket of this.#sockets) if (!spared?.has(peerOf(socket))) socket.destroy();
   }
 
   #closeWith(response: ServerResponse): void {
@@ -220,4 +232,9 @@ export class HTTPServer implements GroupedRunnable {
       cause,
     });
   }
+}
+
+/** The same for a connection and for the TLS on it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }

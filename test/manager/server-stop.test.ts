@@ -1,0 +1,102 @@
+/**
+ * A client that had not finished its TLS handshake held a server's end past its shutdownTimeout, and kill() with it; one that had sent half a request held it
+ * for the whole grace: node's server knows neither as a connection to close.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { connect as connectTLS } from 'node:tls';
+import { HTTPServer } from 'capstan/manager';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Authority, authority, certificate } from '../client-node/servers.ts';
+import { managerOf } from './managers.ts';
+
+let tls: Authority;
+beforeAll(async () => {
+  tls = await certificate(await authority(), 'server');
+});
+
+async function run(options: Partial<ConstructorParameters<typeof HTTPServer>[0]>) {
+  const { clock } = managerOf();
+  const server = new HTTPServer({
+    bindAddress: '127.0.0.1:0',
+    handler: (_, response) => void response.end('hi'),
+    clock,
+    ...options,
+  });
+  const stopper = new AbortController();
+  const done = server.start({ signal: stopper.signal });
+  const clients: Socket[] = [];
+  onTestFinished(() => {
+    stopper.abort();
+    for (const client of clients) client.destroy();
+  });
+  await server.listening();
+  const port = server.address?.port as number;
+  const open = async (over: 'tcp' | 'tls', says: string) => {
+    const client =
+      over === 'tcp' ? connect(port, '127.0.0.1') : connectTLS({ port, host: '127.0.0.1', rejectUnauthorized: false });
+    clients.push(client.on('error', () => undefined));
+    await once(client, over === 'tcp' ? 'connect' : 'secureConnect');
+    client.write(says);
+    return client;
+  };
+  return { server, clock, done, stop: () => stopper.abort(), open };
+}
+
+const HALF = 'GET / HT';
+const WHOLE = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+describe('a server that is stopped', () => {
+  test.each([
+    ['plain', 'tcp', HALF],
+    ['plain', 'tcp', 'GET / HTTP/1.1\r\nHost: a\r\n'],
+    ['TLS', 'tcp', ''],
+    ['TLS', 'tcp', '\x16\x03\x01'],
+    ['TLS', 'tls', ''],
+    ['TLS', 'tls', HALF],
+  ] as const)('cuts a connection that carries no request: %s, over %s, %j', async (kind, over, says) => {
+    const { clock, done, stop, open } = await run(kind === 'TLS' ? { tls } : {});
+    const silent = await open(over, says);
+    await clock.settle(); // it has arrived
+    stop();
+    await done;
+    if (!silent.closed) await once(silent.resume(), 'close');
+  });
+
+  test.each(['plain', 'TLS'] as const)('still answers what it is answering: %s', async (kind) => {
+    const arrived = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const { done, stop, open } = await run({
+      ...(kind === 'TLS' ? { tls } : {}),
+      handler: async (_, response) => {
+        arrived.resolve();
+        await finish.promise;
+        response.end('answered');
+      },
+    });
+    const client = await open(kind === 'TLS' ? 'tls' : 'tcp', WHOLE);
+    const answer = text(client);
+    await arrived.promise;
+    stop();
+    finish.resolve();
+    expect(await answer).toMatch(/answered$/);
+    await done;
+  });
+
+  test.each(['its shutdownTimeout', 'kill()'])('is over after %s, whatever a client over TLS does', async (which) => {
+    const arrived = Promise.withResolvers<void>();
+    const { server, clock, done, stop, open } = await run({
+      tls,
+      shutdownTimeout: 1000,
+      handler: () => arrived.resolve(),
+    });
+    await open('tls', WHOLE);
+    await arrived.promise;
+    stop();
+    if (which === 'kill()') await server.kill();
+    else await clock.run(1000);
+    await done;
+    expect(clock.timers()).toBe(0);
+  });
+});
