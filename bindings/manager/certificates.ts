@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
+import { sameJson } from '../client/merge-from.ts';
 import type { Clock } from '../clock.ts';
 import { requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
@@ -45,14 +46,15 @@ export function renew(
 ): () => void {
   if (typeof certificates !== 'function') return () => undefined;
   let ended = false;
-  let last = first;
+  let last = { ...first }; // whoever asks may get the same object each time, with another pair in it
   const ask = async (): Promise<void> => {
     try {
       const next = await certificates();
       if (ended) return;
-      if (!isSame(next, last)) {
+      // A pair that is set again costs every client its session.
+      if (!sameJson(next, last)) {
         server.setSecureContext(next); // throws for a key that is not the certificate's: files are not renewed in one step
-        last = next;
+        last = { ...next };
       }
     } catch (error) {
       handleError(error, 'certificates of a server');
@@ -64,9 +66,4 @@ export function renew(
     ended = true;
     clock.clearTimer(timer);
   };
-}
-
-/** A pair that is set again costs every client its session. */
-function isSame(a: SecureContextOptions, b: SecureContextOptions): boolean {
-  return String(a.cert) === String(b.cert) && String(a.key) === String(b.key) && String(a.ca) === String(b.ca);
 }

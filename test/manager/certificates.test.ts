@@ -1,0 +1,41 @@
+/**
+ * What counts as a renewed certificate. Only cert, key and ca were compared, with what had been handed out: a renewed pfx was never taken, nor was a pair that
+ * its owner replaced in the object that it gives each time.
+ */
+import type { Server } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import { FakeClock } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { renew } from '../../bindings/manager/certificates.ts';
+
+const bytes = (text: string) => Buffer.from(text);
+
+describe('a server is given', () => {
+  test.each<[what: string, first: SecureContextOptions, next: SecureContextOptions, isNew: boolean]>([
+    ['a renewed pfx', { pfx: bytes('old'), passphrase: 'x' }, { pfx: bytes('new'), passphrase: 'x' }, true],
+    ['a passphrase that was changed', { pfx: bytes('a'), passphrase: 'x' }, { pfx: bytes('a'), passphrase: 'y' }, true],
+    ['keys of a list', { key: [{ pem: 'old' }] }, { key: [{ pem: 'new' }] }, true],
+    ['a list that was revoked', { cert: 'a' }, { cert: 'a', crl: 'b' }, true],
+    ['not the same bytes', { cert: bytes('a'), key: bytes('b') }, { cert: bytes('a'), key: bytes('b') }, false],
+    ['not the same lists', { pfx: [{ buf: bytes('a') }] }, { pfx: [{ buf: bytes('a') }] }, false],
+  ])('%s', async (_, first, next, isNew) => {
+    expect(await given(first, () => next)).toEqual(isNew ? [next] : []);
+  });
+
+  test('a pair that was put into the same object', async () => {
+    const pair = { cert: 'old', key: 'old' };
+    expect(await given(pair, () => Object.assign(pair, { cert: 'new', key: 'new' }))).toEqual([pair]);
+  });
+});
+
+/** What a server was given in half a minute. */
+async function given(first: SecureContextOptions, next: () => SecureContextOptions) {
+  const clock = new FakeClock();
+  const set: SecureContextOptions[] = [];
+  const server = { setSecureContext: (options: SecureContextOptions) => void set.push(options) };
+  const end = renew(server as unknown as Server, next, first, clock);
+  await clock.run(30_000);
+  end();
+  expect(clock.timers()).toBe(0);
+  return set;
+}
