@@ -98,8 +98,9 @@ export class NodeTransport implements Transport {
         session?.release();
         throw aborted(request, destination, request.signal);
       }
-      if (session !== undefined) return streamExchange(session, destination, request, this.#track);
+      if (this.#closed) session?.release();
       this.#requireOpen(request);
+      if (session !== undefined) return streamExchange(session, destination, request, this.#track);
     }
     const route = { ...destination, agent: connections.agent, clock: this.#clock };
     return exchange(route, request, this.#track, fresh);

@@ -22,6 +22,8 @@ const AGENT_OPTIONS = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_DELAY, timeo
 
 export class ConnectionPool {
   readonly #health: Health;
+  /** Under way, those of former material too. */
+  readonly #dials = new Set<Dial>();
   #connections: Connections | undefined;
 
   constructor(health: Health) {
@@ -32,12 +34,13 @@ export class ConnectionPool {
   for(url: URL, material: TlsMaterial): Connections {
     if (this.#connections?.serves(url, material)) return this.#connections;
     this.#connections?.retire();
-    this.#connections = new Connections(url, material, this.#health);
+    this.#connections = new Connections(url, material, this.#health, this.#dials);
     return this.#connections;
   }
 
   /** Closes what is idle and what is not yet there, and the rest as its requests end. */
   close(): void {
+    for (const dial of this.#dials) dial.abandon(new Error('the transport is closed'));
     this.#connections?.close();
     this.#connections = undefined;
   }
@@ -52,15 +55,17 @@ export class Connections {
   /** Sockets that turned out to speak HTTP/1.1, for the agent's next connections. */
   readonly #dialed: TLSSocket[] = [];
   readonly #sessions = new Set<Session>();
+  readonly #dials: Set<Dial>;
   #dial: Dial | undefined;
   /** The server chose HTTP/1.1. Asked anew after a failure to connect: it may be another server by then. */
   #plain = false;
   #retired = false;
 
-  constructor(url: URL, material: TlsMaterial, health: Health) {
+  constructor(url: URL, material: TlsMaterial, health: Health, dials: Set<Dial>) {
     this.#url = url;
     this.#material = { ...material };
     this.#health = health;
+    this.#dials = dials;
     this.#agent =
       url.protocol === 'https:'
         ? new DialedAgent({ ...AGENT_OPTIONS, ...material }, this.#dialed)
@@ -121,7 +126,6 @@ export class Connections {
 
   /** Their streams have been ended: nothing waits for a server that may no longer answer. */
   close(): void {
-    this.#dial?.abandon(new Error('the transport is closed'));
     for (const session of this.#sessions) session.destroy();
     this.retire();
   }
@@ -130,7 +134,9 @@ export class Connections {
     if (this.#dial !== undefined) return this.#dial;
     const dial = new Dial(this.#url, this.#material, this.#health);
     this.#dial = dial;
+    this.#dials.add(dial);
     const over = (): void => {
+      this.#dials.delete(dial);
       if (this.#dial === dial) this.#dial = undefined;
     };
     dial.result.then((dialed) => {

@@ -1,12 +1,24 @@
 /** The life of HTTP/2 connections: how they come about, go away, fall silent and end. */
 import { once } from 'node:events';
 import { constants, type Http2ServerResponse } from 'node:http2';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import type { HttpTransportOptions } from 'capstan/client-node';
+import type { RequestOptions } from 'node:https';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type HttpTransportOptions, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { freezingProxy } from './h2-servers.ts';
-import { ask, cleanups, following, get, kindOf, start, transportTo, watch, watchOrAnswer } from './http2-fixture.ts';
+import {
+  ask,
+  ca,
+  cleanups,
+  following,
+  get,
+  kindOf,
+  start,
+  transportTo,
+  watch,
+  watchOrAnswer,
+} from './http2-fixture.ts';
 import { text } from './servers.ts';
 
 describe('a server that goes away', () => {
@@ -292,5 +304,42 @@ describe('closing the transport', () => {
     await once(silent, 'connection');
     await transport.close?.();
     expect(await request).toBe('refused');
+  });
+
+  // A dial for material that was rotated meanwhile was forgotten: its request was sent after close() had resolved, and stayed open.
+  test('ends the wait for a connection with material that is no longer in use, and nothing is sent after it', async () => {
+    const asked: string[] = [];
+    const server = await start((request, response) => {
+      asked.push(request.url);
+      watchOrAnswer(request, response);
+    });
+    const held: Socket[] = [];
+    const front = createServer((client) => {
+      client.on('error', () => undefined);
+      if (held.push(client) === 1) return; // the first handshake waits
+      const upstream = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => undefined);
+      client.pipe(upstream).pipe(client);
+    }).listen(0, '127.0.0.1');
+    await once(front, 'listening');
+    cleanups.push(async () => {
+      for (const socket of held) socket.destroy();
+      front.close();
+    });
+    let material = ca.cert;
+    const transport = kubeConfigTransport({
+      getCurrentCluster: () => ({ server: `https://127.0.0.1:${(front.address() as AddressInfo).port}` }),
+      applyToHTTPSOptions: async (options: RequestOptions) => {
+        options.ca = material;
+      },
+    });
+    const dialled = once(front, 'connection');
+    const former = kindOf(get(transport, '/former'));
+    await dialled;
+    material += '\n';
+    expect(await ask(transport, '/present')).toContain('/present');
+    await transport.close?.();
+    expect(await former).toBe('refused');
+    if (!held[0]?.closed) await once((held[0] as Socket).resume(), 'close');
+    expect(asked).toEqual(['/present']);
   });
 });
