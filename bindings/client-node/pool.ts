@@ -102,7 +102,10 @@ export class Connections {
         if (this.#retired) session.retire();
         return session;
       }
-      if (session.limit === 0) throw new DialError('refused', 'the server allows no HTTP/2 streams', undefined);
+      if (session.limit === 0) {
+        session.retire();
+        throw new DialError('refused', 'the server allows no HTTP/2 streams', undefined);
+      }
       if (!session.usable) throw new DialError('refused', 'the server closed the connection at once', undefined);
       // Full with those who waited beside us.
     }

@@ -80,10 +80,13 @@ describe('a server that offers HTTP/2', () => {
     await staying.return?.();
   });
 
-  test('that allows no stream at all refuses, instead of being dialled for ever', async () => {
+  // Each request left its connection open, until one came after they had idled for 90 s.
+  test('that allows no stream at all refuses, instead of being dialled for ever, and keeps no connection', async () => {
     const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 0 } });
-    expect(await kindOf(get(transportTo(url)))).toBe('refused');
-    expect(sessions).toHaveLength(1);
+    const transport = transportTo(url);
+    for (let i = 0; i < 3; i++) expect(await kindOf(get(transport))).toBe('refused');
+    expect(sessions).toHaveLength(3);
+    for (const session of sessions) if (!session.destroyed) await once(session, 'close');
   });
 
   test('gives bodiless answers of every status', async () => {
