@@ -157,6 +157,13 @@ describe('an event', () => {
     expect(notes[2]).toBe(`${'ä'.repeat(510)}…`);
   });
 
+  it('has words of at most 128 bytes', async () => {
+    const word = 'ä'.repeat(64);
+    start({ reportingInstance: word }).event(pod, { reason: word, action: word });
+    await clock.settle();
+    expect(first().event).toMatchObject({ reason: word, action: word, reportingInstance: word });
+  });
+
   it('whose second object is none is told without it, and that is reported', async () => {
     start().event(pod, { ...details, related: { metadata: { name: 'x' } } });
     await clock.settle();
@@ -171,7 +178,9 @@ describe('an event', () => {
   });
 
   it.each([
-    ['no reason', pod, { ...details, reason: '' }, '"reason" expected a word of 1 to 128 characters'],
+    ['no reason', pod, { ...details, reason: '' }, '"reason" expected a word of 1 to 128 bytes'],
+    // The server counts bytes: these came back as refused.
+    ['65 characters of 130 bytes', pod, { ...details, reason: 'ä'.repeat(65) }, '"reason" expected a word of 1'],
     ['too long an action', pod, { ...details, action: 'x'.repeat(129) }, '"action" expected'],
     [
       'an unknown type',
@@ -209,6 +218,7 @@ describe('a recorder', () => {
     [{ reportingController: '' }, 'reportingController'],
     [{ reportingController: 'a b' }, 'reportingController'],
     [{ reportingInstance: 'x'.repeat(129) }, 'reportingInstance'],
+    [{ reportingInstance: 'ä'.repeat(65) }, 'reportingInstance'],
     [{ burst: 0 }, 'burst'],
     [{ refillMs: 0 }, 'refillMs'],
     [{ maxQueued: 0 }, 'maxQueued'],

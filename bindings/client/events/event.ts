@@ -101,9 +101,9 @@ export function referenceTo(what: string, object: unknown): ObjectReference {
   );
 }
 
-/** Longest note in bytes of UTF-8, and longest reason, action and reporting instance. */
+/** Longest note, and longest reason, action and reporting instance, in bytes of UTF-8: Go's len(). */
 const NOTE_BYTES = 1024;
-export const WORD_LENGTH = 128;
+export const WORD_BYTES = 128;
 
 /** What happened, beside the object that it happened to. */
 export interface EventDetails {
@@ -134,8 +134,8 @@ export function makeEvent(
 ): KubeEvent {
   const { type = 'Normal', reason, action, note = '', annotations } = details;
   if (type !== 'Normal' && type !== 'Warning') throw invalid('type', '"Normal" or "Warning"', type);
-  requireWord('reason', reason);
-  requireWord('action', action);
+  requireWord('reason', reason, 'a word');
+  requireWord('action', action, 'a word');
   if (typeof note !== 'string') throw invalid('note', 'a string', note);
   return {
     metadata: {
@@ -155,9 +155,9 @@ export function makeEvent(
   };
 }
 
-function requireWord(name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '' || value.length > WORD_LENGTH)
-    throw invalid(name, `a word of 1 to ${WORD_LENGTH} characters`, value);
+export function requireWord(name: string, value: unknown, what: string): void {
+  if (typeof value !== 'string' || value === '' || cut(value, WORD_BYTES) !== value)
+    throw invalid(name, `${what} of 1 to ${WORD_BYTES} bytes of UTF-8`, value);
 }
 
 /** metav1.MicroTime. */

@@ -16,7 +16,8 @@ import {
   makeEvent,
   type ObjectReference,
   referenceTo,
-  WORD_LENGTH,
+  requireWord,
+  WORD_BYTES,
 } from './event.ts';
 import { SeriesCache, seriesKey } from './series.ts';
 import { SpamFilter } from './spam-filter.ts';
@@ -28,7 +29,7 @@ export interface EventRecorderOptions {
   readonly client: Pick<Writer, 'create' | 'patch'>;
   /** Who says so, such as `example.com/website-controller`. */
   readonly reportingController: string;
-  /** Which one of several, such as `website-controller-<host>`; at most 128 characters. Default: the controller and eight random digits. */
+  /** Which one of several, such as `website-controller-<host>`; at most 128 bytes of UTF-8. Default: the controller and eight random digits. */
   readonly reportingInstance?: string;
   /** Events that one source may write about one object at once. Default 25. */
   readonly burst?: number;
@@ -87,9 +88,9 @@ export class EventRecorder implements EventSink {
     if (typeof refillMs !== 'number' || !(refillMs > 0)) throw invalid('refillMs', 'milliseconds > 0', refillMs);
     if (typeof reportingController !== 'string' || !QUALIFIED.test(reportingController))
       throw invalid('reportingController', 'a name such as "example.com/website-controller"', reportingController);
-    const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_LENGTH) } = options;
-    if (typeof reportingInstance !== 'string' || reportingInstance === '' || reportingInstance.length > WORD_LENGTH)
-      throw invalid('reportingInstance', `a name of 1 to ${WORD_LENGTH} characters`, reportingInstance);
+    // A controller's name is in ASCII.
+    const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_BYTES) } = options;
+    requireWord('reportingInstance', reportingInstance, 'a name');
     this.#reporter = { reportingController, reportingInstance };
     this.#wallNow = wallNow;
     this.#names = new EventNames(wallNow, random);
