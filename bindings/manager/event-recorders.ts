@@ -1,6 +1,6 @@
 /**
  * The event recorders of a manager, one for each name. What it keeps true: a recorder ends after the controllers that use it, so that what
- * they say last is written, and before the manager does. controller-runtime: pkg/internal/recorder.
+ * they say last is written, and before the manager does: what is not written by the deadline is given up, and counted as lost. controller-runtime: pkg/internal/recorder.
  */
 import { type Client, type EventRecorder, newEventRecorder } from '../client/index.ts';
 import type { Clock } from '../clock.ts';
@@ -10,12 +10,14 @@ import type { GroupedRunnable } from './runnables.ts';
 export class EventRecorders {
   readonly #client: Client;
   readonly #clock: Clock;
+  readonly #deadline: AbortSignal;
   readonly #add: (runnable: GroupedRunnable) => void;
   readonly #byName = new Map<string, EventRecorder>();
 
-  constructor(client: Client, clock: Clock, add: (runnable: GroupedRunnable) => void) {
+  constructor(client: Client, clock: Clock, deadline: AbortSignal, add: (runnable: GroupedRunnable) => void) {
     this.#client = client;
     this.#clock = clock;
+    this.#deadline = deadline;
     this.#add = add;
   }
 
@@ -23,6 +25,7 @@ export class EventRecorders {
   get(reportingController: string): EventRecorder {
     const known = this.#byName.get(reportingController);
     if (known !== undefined) return known;
+    const deadline = this.#deadline;
     const recorder = newEventRecorder({ client: this.#client, clock: this.#clock, reportingController });
     // Caches end after all who work with them.
     this.#add({
@@ -30,7 +33,7 @@ export class EventRecorders {
       name: `events of ${reportingController}`,
       async start({ signal }) {
         await whenAborted(signal);
-        await recorder.shutdown();
+        await recorder.shutdown({ signal: deadline });
       },
     });
     this.#byName.set(reportingController, recorder);

@@ -147,7 +147,7 @@ class RuntimeManager implements ControllerManager {
       cache: this.cache,
     });
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
-    this.#recorders = new EventRecorders(this.client, clock, (runnable) => this.add(runnable));
+    this.#recorders = new EventRecorders(this.client, clock, this.#deadline.signal, (runnable) => this.add(runnable));
     this.#election = this.#elect();
     for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])
       if (collector !== undefined) this.#collectors.add(collector);

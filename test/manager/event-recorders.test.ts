@@ -1,5 +1,5 @@
 /** The event recorders of a manager. The counterpart of "should provide a function to get the EventRecorder" of controller-runtime's manager. */
-import { defineResource } from 'capstan/cache';
+import { defineResource, type Transport, TransportError } from 'capstan/cache';
 import { eventResource } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { fakeClient, fakeTransport } from 'capstan/testing';
@@ -65,4 +65,43 @@ test('a name that is none is refused, and a manager that has ended gives no reco
   expect(() => manager.eventRecorder('no name/at/all')).toThrow('reportingController');
   await manager.start({ signal: AbortSignal.abort() });
   expect(() => manager.eventRecorder('example.com/late')).toThrow('the manager is being stopped');
+});
+
+// Nobody told the recorder that the manager had ended: it went on, its requests stayed open, and what was left was not counted.
+test('what an API server that hangs has not taken when the grace period is over is lost, and its requests are ended', async () => {
+  const server = fakeTransport();
+  const clock = new FakeClock();
+  const open = new Set<string>();
+  const transport: Transport = {
+    request(request) {
+      if (request.method !== 'POST') return server.request(request);
+      open.add(request.path);
+      return new Promise((_, reject) =>
+        request.signal?.addEventListener('abort', () => {
+          open.delete(request.path);
+          reject(new TransportError('aborted', 'hangs'));
+        }),
+      );
+    },
+  };
+  const manager = newManager({ transport, clock, gracefulShutdownTimeout: 1000 });
+  const recorder = manager.eventRecorder('example.com/tests');
+  const stopper = new AbortController();
+  const done = manager.start({ signal: stopper.signal });
+  await manager.elected();
+  for (let i = 0; i < 10; i++) {
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: `n${i}`, name: 'a' } };
+    recorder.event(map, { reason: 'Ended', action: 'Ending' });
+  }
+  await clock.settle();
+  expect(open.size).toBe(8); // written at a time
+  stopper.abort();
+  const end = expect(done).rejects.toThrow('events of example.com/tests (caches)');
+  await clock.run(1000);
+  await end;
+  await clock.settle();
+  expect(open.size).toBe(0);
+  expect(recorder.counts()).toMatchObject({ recorded: 10, written: 0, lost: 10 });
+  expect(clock.timers()).toBe(0);
+  expect(reported).toHaveLength(8);
 });
