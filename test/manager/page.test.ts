@@ -153,7 +153,14 @@ describe('whom the live page answers', () => {
 
   it('is nobody behind a proxy: what that forwards comes from elsewhere', async () => {
     const server = await serve();
-    for (const name of ['X-Forwarded-For', 'Forwarded', 'Via', 'X-Real-IP'])
+    for (const name of [
+      'X-Forwarded-For',
+      'X-Forwarded-Proto',
+      'X-Envoy-Attempt-Count',
+      'Forwarded',
+      'Via',
+      'X-Real-IP',
+    ])
       expect(await statusWith(server, { [name]: '10.0.0.9' }), name).toBe(403);
   });
 

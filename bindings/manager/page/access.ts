@@ -16,7 +16,7 @@ export interface Access {
 }
 
 /** Headers of proxies: what they forward comes from elsewhere, though it arrives on loopback. */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via', 'x-envoy-external-address'];
+const FORWARDED = /^(?:forwarded|via|x-real-ip|x-(?:forwarded|envoy)-.*)$/;
 
 /** Why a request is refused, in words for who made it; `undefined` where it is not. */
 export function refusal(request: IncomingMessage, { allowRemote, hosts }: Access): string | undefined {
@@ -25,7 +25,7 @@ export function refusal(request: IncomingMessage, { allowRemote, hosts }: Access
     if (
       !isLoopback(localAddress) ||
       !isLoopback(remoteAddress) ||
-      FORWARDED.some((name) => request.headers[name] !== undefined)
+      Object.keys(request.headers).some((name) => FORWARDED.test(name))
     )
       return 'The live page answers to loopback connections only. Use kubectl port-forward, or set the option allowRemote.';
   }
