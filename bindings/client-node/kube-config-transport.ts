@@ -23,7 +23,7 @@ export interface KubeConfigLike {
  * {@link httpTransport}. Supported is what `KubeConfig.applyToHTTPSOptions` supports: CA, client certificates, bearer
  * tokens, token files (read again each minute), exec plugins (run again when their credential expires), basic
  * authentication, impersonation, `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's
- * own agent is used, with HTTP/1.1.
+ * own agent is used, with HTTP/1.1. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
  * Credentials are read again for each request; requests that start while a reading is under way share it, so that many
  * informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a

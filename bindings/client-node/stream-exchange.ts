@@ -1,6 +1,6 @@
 /**
  * One exchange as a stream of an HTTP/2 session: an answer with raw body chunks, or a TransportError. What this file keeps true: a stream that
- * was reset never ends cleanly; an abort resets the stream and not the connection; no listener stays on a long-lived signal.
+ * was reset with an error never ends cleanly; an abort resets the stream and not the connection; no listener stays on a long-lived signal.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
@@ -141,7 +141,8 @@ function response(
   const encoding = headerOf(headers, 'content-encoding');
   const body = readBody({
     stream,
-    // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been whole.
+    // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been whole. Of NO_ERROR, which a server may send after
+    // END_STREAM too, nothing but the length tells that there was none.
     whole: () => !stream.rstCode && left <= 0,
     cut: () => {
       stream.close(constants.NGHTTP2_CANCEL);
