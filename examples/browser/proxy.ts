@@ -2,7 +2,7 @@
  * A page and the way from it to an API server, on one address of this machine. What it keeps true: the credentials stay here; of the server nothing
  * passes but GETs of the collections that the page shows, so that no other page and no other program of this machine can read a Secret through it;
  * names that were pointed at this machine from outside are refused (DNS rebinding), and requests that other sites make in the same browser. A body that
- * was cut is cut for the page too: it never seems complete.
+ * was cut is cut for the page too: it never seems complete. No request ends the process, whatever it asks for.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -47,15 +47,19 @@ export interface ViewServer {
 /** Rejects with what the system says when the port is taken. */
 export async function serveView({ transport, resources, folder, port = 0 }: ViewServerOptions): Promise<ViewServer> {
   const collections = new Set(resources.map(collectionOf));
-  const server = createServer(async (request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refusal = refusalOf(request, own());
     if (refusal !== undefined) return refuse(response, 403, refusal);
     if (request.method !== 'GET') return refuse(response, 405, 'only GET passes');
-    if (!pathname.startsWith('/api')) return sendFile(response, folder, pathname);
-    if (!collections.has(pathname))
+    // By hand: a target may be anything, and URL throws for some.
+    const [path = '', search = ''] = (request.url ?? '').split(/\?(.*)/s);
+    if (!path.startsWith('/api')) return sendFile(response, folder, path);
+    if (!collections.has(path))
       return refuse(response, 403, `only lists and watches pass of ${[...collections].join(', ')}`);
-    await pass(transport, pathname, Object.fromEntries(searchParams), request, response);
+    await pass(transport, path, Object.fromEntries(new URLSearchParams(search)), request, response);
+  };
+  const server = createServer((request, response) => {
+    respond(request, response).catch((error: unknown) => failed(response, 500, error));
   });
   const own = (): number => (server.address() as AddressInfo).port;
   server.requestTimeout = 0;
@@ -87,6 +91,12 @@ function refusalOf({ headers }: IncomingMessage, port: number): string | undefin
 
 function refuse(response: ServerResponse, status: number, why: string): void {
   response.writeHead(status, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`);
+}
+
+/** What was begun is cut: it must not seem complete. */
+function failed(response: ServerResponse, status: number, error: unknown): void {
+  if (response.headersSent) response.destroy();
+  else refuse(response, status, error instanceof Error ? error.message : String(error));
 }
 
 async function sendFile(response: ServerResponse, folder: string, path: string): Promise<void> {
@@ -126,9 +136,7 @@ async function pass(
     for await (const chunk of answer.body) await sent(response, chunk, signal);
     response.end();
   } catch (error) {
-    if (signal.aborted) return;
-    if (response.headersSent) response.destroy();
-    else refuse(response, 502, error instanceof Error ? error.message : String(error));
+    if (!signal.aborted) failed(response, 502, error);
   }
 }
 

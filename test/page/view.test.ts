@@ -5,8 +5,10 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as textIn } from 'node:stream/consumers';
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildView } from '../../examples/browser/build.ts';
@@ -82,6 +84,26 @@ describe('the proxy', () => {
     const [status] = await get(path);
     expect(status).toBe(403);
     expect(passed).toEqual([]);
+  });
+
+  // `//` is no URL to `new URL`, and each request, of any page at that, could end the process by it. A client of its own: others tidy targets up.
+  it.each(['//', '///', '/\\', 'http://', '//evil:99999/'])('outlives the target %s', async (target) => {
+    const { hostname, port, host } = new URL(view.url);
+    const statusFor = async (...headers: string[]): Promise<string> => {
+      const socket = connect(Number(port), hostname);
+      socket.end([`GET ${target} HTTP/1.1`, `host: ${host}`, 'connection: close', ...headers, '', ''].join('\r\n'));
+      return (await textIn(socket)).slice(0, 'HTTP/1.1 404'.length);
+    };
+    expect(await statusFor('sec-fetch-site: cross-site')).toBe('HTTP/1.1 403');
+    expect(await statusFor()).toBe('HTTP/1.1 404');
+    expect((await get('/'))[0]).toBe(200);
+  });
+
+  it('answers 500 when a request fails where nothing was expected to', async () => {
+    await view.stop();
+    const broken = { name: 'a folder that is none' } as unknown as string;
+    view = await serveView({ transport, resources: [Pod, Node], folder: broken });
+    expect((await get('/'))[0]).toBe(500);
   });
 
   it('passes no other method', async () => {
