@@ -81,4 +81,67 @@ describe('the command line', () => {
     const { stdout } = await capstan('crd', at('two.mjs'), at('one.mjs'));
     expect(loadAllYaml(stdout)).toEqual([crd('bears'), crd('wolves')]);
   });
+
+  describe('crd, of several definitions of one name', () => {
+    const version = (name: string, host = 'string') => ({
+      name,
+      served: true,
+      storage: true,
+      schema: { openAPIV3Schema: { properties: { host: { type: host } } } },
+    });
+    const of = (...versions: object[]) => ({
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'bears.acme.io' },
+      spec: { group: 'acme.io', versions },
+    });
+    const v1 = of(version('v1'));
+    const beta = of(version('v1beta1'));
+    const both = of(version('v1'), { ...version('v1beta1'), storage: false });
+    const moduleOf = (name: string, exported: Record<string, object>): string => {
+      const lines = Object.entries(exported).map(([as, crd]) => `export const ${as} = ${JSON.stringify(crd)};`);
+      writeFileSync(at(name), lines.join('\n'));
+      return at(name);
+    };
+
+    // The last one of the alphabet was printed, and the versions of the others were gone without a word.
+    it.each([
+      ['between its versions', { a: beta, b: both, c: v1 }, both],
+      ['after its versions', { a: beta, b: v1, c: both }, both],
+      ['before its versions', { a: both, b: v1, c: beta }, both],
+      ['twice', { a: both, b: both }, both],
+    ])('prints the one that has all versions, exported %s', async (when, exported, whole) => {
+      const { stdout, stderr } = await capstan('crd', moduleOf(`${when}.mjs`, exported));
+      expect({ stderr, documents: loadAllYaml(stdout) }).toEqual({ stderr: '', documents: [whole] });
+    });
+
+    it('prints how the versions convert, which only the one with all of them says', async () => {
+      const whole = { ...both, spec: { ...both.spec, conversion: { strategy: 'None' } } };
+      const { stdout } = await capstan('crd', moduleOf('conversion.mjs', { a: whole, b: v1 }));
+      expect(loadAllYaml(stdout)).toEqual([whole]);
+    });
+
+    it.each([
+      ['no definition has all versions', { a: v1 }, { b: beta }, 'v1 and of v1beta1'],
+      ['a version differs', { a: both }, { b: of(version('v1beta1', 'integer')) }, 'v1, v1beta1 and of v1beta1'],
+      [
+        'something else differs',
+        { a: both },
+        { b: { ...v1, spec: { ...v1.spec, group: 'b' } } },
+        'v1, v1beta1 and of v1',
+      ],
+      [
+        'another one is stored',
+        { a: both },
+        { b: of(version('v1beta1'), version('v1')) },
+        'v1, v1beta1 and of v1beta1, v1',
+      ],
+    ])('refuses them when %s', async (why, one, other, versions) => {
+      const paths = [moduleOf(`one ${why}.mjs`, one), moduleOf(`other ${why}.mjs`, other)];
+      expect(await capstan('crd', ...paths)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `capstan: bears.acme.io expected one definition with all of its versions, got several that differ, of ${versions}: export combineVersions([...]) of them alone (INVALID_ARGUMENT)\n`,
+      });
+    });
+  });
 });
