@@ -1,0 +1,18 @@
+/** The storage of the provisioner and its image, as far as a machine without a container runtime can tell. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+
+const place = mkdtempSync(join(tmpdir(), 'capstan-storage-'));
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+// `npm init -y` of npm 11 writes the type commonjs, with which Node takes no `import`: the image was built, and its program never started.
+test.skipIf(process.platform === 'win32')('the package of the image is one of modules', () => {
+  const readme = readFileSync(new URL('../../examples/provisioner/README.md', import.meta.url), 'utf8');
+  const [, commands = ''] = /^ +RUN (.*) && npm install /m.exec(readme) ?? [];
+  expect(commands).toMatch(/^npm init -y/);
+  execFileSync('sh', ['-c', commands], { cwd: place, stdio: 'ignore' });
+  expect(JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))).toMatchObject({ type: 'module' });
+});
