@@ -3,7 +3,7 @@
  * may not be in the API yet has a note beside it that says for which claim it was made. Without a note nothing is ever taken for an orphan, so
  * that the data of a retained volume outlives its PersistentVolume.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ClaimReference } from './resources.ts';
 
@@ -28,6 +28,8 @@ export class Directories {
     await writeFile(`${note}.tmp`, JSON.stringify(claim));
     await rename(`${note}.tmp`, note); // a note is there as a whole or not at all
     await mkdir(this.pathOf(volume), { recursive: true });
+    // For Pods of any user: fsGroup is not applied to hostPath. Not by mkdir, whose mode the umask narrows.
+    await chmod(this.pathOf(volume), 0o777);
   }
 
   /** The volume is in the API: from now on that alone decides. */

@@ -1,9 +1,10 @@
 /** The storage of the provisioner and its image, as far as a machine without a container runtime can tell. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { Directories } from '../../examples/provisioner/directories.ts';
 
 const place = mkdtempSync(join(tmpdir(), 'capstan-storage-'));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
@@ -15,4 +16,14 @@ test.skipIf(process.platform === 'win32')('the package of the image is one of mo
   expect(commands).toMatch(/^npm init -y/);
   execFileSync('sh', ['-c', commands], { cwd: place, stdio: 'ignore' });
   expect(JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))).toMatchObject({ type: 'module' });
+});
+
+// Directories were as the umask of root left them, 0755: Pods that run as anybody else could not write into their own volume.
+test.skipIf(process.platform === 'win32')('every user may write into the directory of a volume', async () => {
+  const storage = new Directories(join(place, 'volumes'));
+  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'a', name: 'b', uid: '1' } as const;
+  for (const time of ['made', 'made again']) {
+    await storage.begin('pvc-1', claim);
+    expect(statSync(storage.pathOf('pvc-1')).mode & 0o777, time).toBe(0o777);
+  }
 });
