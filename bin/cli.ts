@@ -6,9 +6,11 @@ import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CapstanError } from 'capstan';
+import { textOf } from './attempt.ts';
 import { manifestsOf } from './crd.ts';
 import { initProject } from './init.ts';
 import type { PackageFacts } from './project-manifest.ts';
+import { writeWhole } from './whole-file.ts';
 
 /** Where a command writes. */
 export interface Output {
@@ -18,12 +20,15 @@ export interface Output {
 
 const HELP = `Usage:
   capstan init <folder> [options]   writes a controller project that runs and passes its own tests
-  capstan crd <module>...           prints the CustomResourceDefinitions that modules export, as YAML
+  capstan crd <module>... [options] prints the CustomResourceDefinitions that modules export, as YAML
 
 Options of init:
   --kind <Kind>     of the custom resource, in CamelCase    (default: Greeting)
   --group <group>   of the custom resource, a domain        (default: example.com)
   --name <name>     of the controller                       (default: the folder's)
+
+Options of crd:
+  --out <file>      writes them there instead; when anything fails, the file stays as it was
 
   --help            shows this
   --version         shows the version of capstan
@@ -72,16 +77,19 @@ ${name} is there. Next:
 }
 
 async function crd(args: string[]): Promise<string> {
-  const { positionals } = parse({ args, allowPositionals: true, options: {} });
+  const { values, positionals } = parse({ args, allowPositionals: true, options: { out: { type: 'string' } } });
   if (positionals.length === 0) throw usage('crd expected a module, such as src/website.ts, got none');
-  return manifestsOf(positionals.map((path) => resolve(path)));
+  const text = await manifestsOf(positionals.map((path) => resolve(path)));
+  if (typeof values.out !== 'string') return text;
+  await writeWhole(resolve(values.out), text);
+  return '';
 }
 
 function parse(config: ParseArgsConfig) {
   try {
     return parseArgs(config);
   } catch (error) {
-    throw usage(error instanceof Error ? error.message : String(error), error);
+    throw usage(textOf(error), error);
   }
 }
 
@@ -100,14 +108,14 @@ function nameFrom(folder: string): string {
 /** Of the package that this is part of: beside the sources it is one folder up, beside the built file two. */
 function packageFacts(): PackageFacts {
   for (const above of ['..', '../..']) {
-    const text = textOf(new URL(`${above}/package.json`, import.meta.url));
+    const text = contentOf(new URL(`${above}/package.json`, import.meta.url));
     const manifest = text === undefined ? undefined : (JSON.parse(text) as PackageFacts & { name?: string });
     if (manifest?.name === 'capstan') return manifest;
   }
   throw new CapstanError('INVALID_ARGUMENT', `expected the package.json of capstan above ${import.meta.dirname}`);
 }
 
-function textOf(url: URL): string | undefined {
+function contentOf(url: URL): string | undefined {
   try {
     return readFileSync(url, 'utf8');
   } catch {
@@ -115,7 +123,8 @@ function textOf(url: URL): string | undefined {
   }
 }
 
+/** In one line, whatever the messages of others are. */
 function describe(error: unknown): string {
-  if (error instanceof CapstanError) return `${error.message} (${error.code})`;
-  return error instanceof Error ? error.message : String(error);
+  const text = error instanceof CapstanError ? `${error.message} (${error.code})` : textOf(error);
+  return text.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ');
 }

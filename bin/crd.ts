@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { CapstanError } from 'capstan';
 import type { CustomResourceDefinition } from 'capstan/client';
+import { attempt } from './attempt.ts';
 import { yamlOf } from './yaml.ts';
 
 /**
@@ -14,7 +15,10 @@ import { yamlOf } from './yaml.ts';
 export async function manifestsOf(paths: readonly string[]): Promise<string> {
   const found = new Map<string, CustomResourceDefinition[]>();
   for (const path of paths) {
-    const definitions = Object.values(await load(path)).flatMap((value) => definitionIn(value) ?? []);
+    const definitions = await attempt(`${path} could not be loaded`, async () => {
+      const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+      return Object.values(module).flatMap((value) => definitionIn(value) ?? []);
+    });
     if (definitions.length === 0)
       throw new CapstanError(
         'INVALID_ARGUMENT',
@@ -25,8 +29,13 @@ export async function manifestsOf(paths: readonly string[]): Promise<string> {
       found.set(name, [...(found.get(name) ?? []), definition]);
     }
   }
-  const documents = [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => yamlOf(wholeOf(name, all)));
-  return documents.join('---\n');
+  const documents = [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, all]) => {
+      const whole = wholeOf(name, all);
+      return attempt(`${name} could not be written as YAML`, () => yamlOf(whole));
+    });
+  return (await Promise.all(documents)).join('---\n');
 }
 
 /** Whichever were left out, the server would lose versions without a word. */
@@ -66,19 +75,14 @@ function versionsOf({ spec }: CustomResourceDefinition): CustomResourceDefinitio
   return spec?.versions ?? [];
 }
 
-async function load(path: string): Promise<Record<string, unknown>> {
-  try {
-    return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CapstanError('INVALID_ARGUMENT', `${path} could not be loaded: ${why}`, { cause });
+function definitionIn(exported: unknown): CustomResourceDefinition | undefined {
+  const seen = new Set<unknown>(); // they may hold themselves
+  for (let value = exported; typeof value === 'object' && value !== null && !seen.has(value); ) {
+    seen.add(value);
+    const { crd, kind, metadata } = value as { crd?: unknown; kind?: unknown; metadata?: { name?: unknown } };
+    if (kind === 'CustomResourceDefinition' && typeof metadata?.name === 'string')
+      return value as CustomResourceDefinition;
+    value = crd;
   }
-}
-
-function definitionIn(value: unknown): CustomResourceDefinition | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { crd, kind, metadata } = value as { crd?: unknown; kind?: unknown; metadata?: { name?: unknown } };
-  if (kind === 'CustomResourceDefinition' && typeof metadata?.name === 'string')
-    return value as CustomResourceDefinition;
-  return crd === value ? undefined : definitionIn(crd);
+  return undefined;
 }

@@ -32,7 +32,7 @@ export function projectManifest(name: string, file: string, facts: PackageFacts)
       dev: 'node --watch dev.ts',
       test: 'vitest run',
       typecheck: 'tsc',
-      crd: `capstan crd src/${file}.ts > deploy/crd.yaml`,
+      crd: `capstan crd src/${file}.ts --out deploy/crd.yaml`,
     },
     dependencies: {
       '@kubernetes/client-node': peerDependencies['@kubernetes/client-node'],

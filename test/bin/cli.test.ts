@@ -1,5 +1,16 @@
 /** What is typed and what comes of it: in this process, on the sources. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadAllYaml } from '@kubernetes/client-node';
@@ -10,6 +21,14 @@ const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-cli-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 const at = (name: string): string => join(place, name);
 writeFileSync(at('none.mjs'), 'export const answer = 42;');
+writeFileSync(at('lines.mjs'), `throw new Error('boom\\n  at the second line')`);
+writeFileSync(at('nothing.mjs'), 'throw Object.create(null)');
+writeFileSync(at('circle.mjs'), 'export const c = {}; c.crd = { crd: c };');
+writeFileSync(at('getter.mjs'), `export const c = { get crd() { throw new Error('not now'); } };`);
+writeFileSync(
+  at('endless.mjs'),
+  `export const c = { kind: 'CustomResourceDefinition', metadata: { name: 'c.d' } }; c.spec = c;`,
+);
 
 async function capstan(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   let stdout = '';
@@ -59,12 +78,17 @@ describe('the command line', () => {
     [['crd'], 'crd expected a module'],
     [['crd', at('missing.mjs')], 'could not be loaded'],
     [['crd', at('none.mjs')], 'expected an export that is a custom resource'],
+    [['crd', at('lines.mjs')], 'lines.mjs could not be loaded: boom at the second line'],
+    [['crd', at('nothing.mjs')], 'could not be loaded: something that has no text'],
+    [['crd', at('circle.mjs')], 'expected an export that is a custom resource'],
+    [['crd', at('getter.mjs')], 'could not be loaded: not now'],
+    [['crd', at('endless.mjs')], 'c.d could not be written as YAML: Maximum call stack'],
     [['launch'], 'expected a command, init or crd, got "launch"'],
   ])('refuses %j', async (args, why) => {
     const { code, stdout, stderr } = await capstan(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(why);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toMatch(/^capstan: .* \(INVALID_ARGUMENT\)\n$/);
     expect(existsSync(at('new'))).toBe(false);
   });
 
@@ -80,6 +104,44 @@ describe('the command line', () => {
     writeFileSync(at('one.mjs'), `export default { crd: ${JSON.stringify(crd('bears'))} };`);
     const { stdout } = await capstan('crd', at('two.mjs'), at('one.mjs'));
     expect(loadAllYaml(stdout)).toEqual([crd('bears'), crd('wolves')]);
+  });
+
+  describe('crd --out', () => {
+    const bears = { kind: 'CustomResourceDefinition', metadata: { name: 'bears.acme.io' } };
+    const folder = at('deploy');
+    const out = join(folder, 'crd.yaml');
+    mkdirSync(folder);
+    writeFileSync(at('bears.mjs'), `export const bears = ${JSON.stringify(bears)};`);
+    writeFileSync(at('boom.mjs'), `throw new Error('boom')`);
+    const state = (): unknown => [readdirSync(folder), readFileSync(out, 'utf8')];
+
+    // `npm run crd` was `capstan crd … > deploy/crd.yaml`: the shell had emptied the file before a module failed.
+    it('writes the file, and leaves it as it is when anything fails', async () => {
+      writeFileSync(out, 'old');
+      expect(await capstan('crd', at('boom.mjs'), '--out', out)).toMatchObject({ code: 1, stdout: '' });
+      expect(state()).toEqual([['crd.yaml'], 'old']);
+      expect(await capstan('crd', at('bears.mjs'), '--out', out)).toEqual({ code: 0, stdout: '', stderr: '' });
+      const { stdout } = await capstan('crd', at('bears.mjs'));
+      expect(state()).toEqual([['crd.yaml'], stdout]);
+      expect(loadAllYaml(stdout)).toEqual([bears]);
+    });
+
+    it.skipIf(process.platform === 'win32')('writes where a link leads, and the link stays', async () => {
+      writeFileSync(out, 'old');
+      symlinkSync(out, at('link.yaml'));
+      expect(await capstan('crd', at('bears.mjs'), '--out', at('link.yaml'))).toMatchObject({ code: 0 });
+      expect(readlinkSync(at('link.yaml'))).toBe(out);
+      expect(loadAllYaml(readFileSync(out, 'utf8'))).toEqual([bears]);
+    });
+
+    it.each([
+      [folder, `--out expected a file, got ${folder} (INVALID_ARGUMENT)`],
+      [at('nowhere/crd.yaml'), `${at('nowhere/crd.yaml')} could not be written: ENOENT: no such file or directory`],
+    ])('refuses %s', async (path, why) => {
+      const { code, stderr } = await capstan('crd', at('bears.mjs'), '--out', path);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`capstan: ${why}`) });
+      expect(stderr).toMatch(/ \(INVALID_ARGUMENT\)\n$/);
+    });
   });
 
   describe('crd, of several definitions of one name', () => {

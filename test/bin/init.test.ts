@@ -124,9 +124,17 @@ describe('capstan init', () => {
       expect(await node(project, 'node_modules/typescript/bin/tsc')).toEqual({ code: 0, stdout: '', stderr: '' });
     });
 
-    it('has the definition that `npm run crd` would write', async () => {
-      const { stdout } = await capstan('crd', join(project, 'src/arcticfox.ts'));
-      expect(stdout).toBe(textOf('deploy/crd.yaml'));
+    it('has the definition that `npm run crd` writes', async () => {
+      const written = textOf('deploy/crd.yaml');
+      rmSync(join(project, 'deploy/crd.yaml'));
+      const { scripts } = JSON.parse(textOf('package.json')) as { scripts: { crd: string } };
+      const [program, ...args] = scripts.crd.split(' ');
+      expect(program).toBe('capstan');
+      expect(await node(project, join(installed, 'dist/bin/capstan.js'), ...args)).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+      expect(textOf('deploy/crd.yaml')).toBe(written);
     });
 
     it('starts, leads, converges, and gives the lease away at the end', { timeout: 60_000 }, async () => {

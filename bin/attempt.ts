@@ -1,0 +1,20 @@
+/** What fails in a module of somebody else, or in the file system, fails with a code as everything does: what was tried, why not, and the cause. */
+import { CapstanError } from 'capstan';
+
+/** @throws CapstanError INVALID_ARGUMENT for whatever `run` throws */
+export async function attempt<T>(what: string, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw new CapstanError('INVALID_ARGUMENT', `${what}: ${textOf(cause)}`, { cause });
+  }
+}
+
+/** Modules may throw anything. */
+export function textOf(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return 'something that has no text';
+  }
+}
