@@ -7,14 +7,14 @@ import type { Agent as HttpAgent } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { type Transport, TransportError } from '../cache/transport.ts';
-import { invalid } from '../errors.ts';
+import { CapstanError, invalid } from '../errors.ts';
 import { type ConnectionOptions, type Destination, NodeTransport, serverURL } from './node-transport.ts';
 import { tlsMaterial } from './tls.ts';
 import { messageOf } from './wire.ts';
 
 /** The two methods of `KubeConfig` that are used; anything that has them will do. */
 export interface KubeConfigLike {
-  getCurrentCluster(): Pick<Cluster, 'server' | 'proxyUrl'> | null;
+  getCurrentCluster(): (Pick<Cluster, 'server' | 'proxyUrl'> & Partial<Pick<Cluster, 'skipTLSVerify'>>) | null;
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
 
@@ -29,7 +29,8 @@ export interface KubeConfigLike {
  * informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a
  * `proxy-url`, where client-node's agent keeps the certificate that it was made with. A reading that fails is a TransportError of kind 'unknown'.
  *
- * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster
+ * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at http without `insecure-skip-tls-verify` or a
+ *   `proxy-url`, which client-node does not allow: such is `http://localhost:8080`, its default where there is no kubeconfig
  * @example
  * const config = new KubeConfig();
  * config.loadFromDefault();
@@ -71,7 +72,14 @@ async function readDestination(config: KubeConfigLike): Promise<Destination> {
 function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean } {
   const cluster = config.getCurrentCluster();
   if (!cluster) throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
-  return { url: serverURL("the cluster's server", cluster.server), proxied: Boolean(cluster.proxyUrl) };
+  const url = serverURL("the cluster's server", cluster.server);
+  const proxied = Boolean(cluster.proxyUrl);
+  if (url.protocol === 'http:' && !proxied && !cluster.skipTLSVerify)
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"config" expected a server at https, got ${url.origin}: there may be no kubeconfig, for which client-node takes http://localhost:8080; use httpTransport(url) for kubectl proxy`,
+    );
+  return { url, proxied };
 }
 
 function headersOf(options: RequestOptions & { headers: Record<string, string> }): Record<string, string> {
