@@ -1,5 +1,5 @@
 /** What a kind of object is called on the wire and which indices its caches keep. One value, typed by its object. */
-import { invalid, requireFunction } from '../errors.ts';
+import { invalid, requireFunction, requireObject } from '../errors.ts';
 import { parsePath } from './json-path.ts';
 
 /** The values under which an index finds an object. They may repeat or be none. */
@@ -36,6 +36,7 @@ export function defineResource<T extends object>(): <
   definition: D,
 ) => Resource<T, keyof D['indexers'] & string> {
   return (definition) => {
+    requireObject('definition', definition);
     const { group, version, kind, plural, namespaced } = definition;
     if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
     requireName('version', version);

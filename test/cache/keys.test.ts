@@ -88,6 +88,8 @@ describe('defineResource', () => {
 
   test('refuses what no server has', () => {
     for (const bad of [
+      undefined,
+      'deployments',
       { ...good, group: undefined },
       { ...good, version: '' },
       { ...good, version: 'apps/v1' },

@@ -237,7 +237,15 @@ describe('definitions that are installed', () => {
   it('cannot be what has no name, and the timeout has to be a time', async () => {
     const { client } = new Played();
     await expect(installCRDs(client, [crd], { timeoutMs: Number.NaN })).rejects.toThrow('"timeoutMs" expected');
-    await expect(installCRDs(client, [undefined as never])).rejects.toThrow('"crds[]" expected an object');
+    for (const call of [installCRDs, uninstallCRDs]) {
+      // What came out of `installCRDs(client, crd)` was "crds is not iterable".
+      for (const crds of [undefined, {}, crd])
+        await expect(call(client, crds as never)).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining('"crds" expected an array of definitions, got '),
+        });
+      await expect(call(client, [undefined as never])).rejects.toThrow('"crds[]" expected an object');
+    }
     await expect(uninstallCRDs(client, [{ ...crd, metadata: {} }])).rejects.toThrow(
       '"crd.metadata.name" expected a name',
     );

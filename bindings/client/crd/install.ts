@@ -49,7 +49,7 @@ const REFUSAL_MS = 1000;
  *
  * @returns the definitions as the server has them
  * @throws CRDError when names are taken or the time is over, with the server's words; StatusError when it refuses a definition, as for a
- *   schema it does not like; CapstanError ABORTED
+ *   schema it does not like; CapstanError ABORTED, INVALID_ARGUMENT
  * @example
  * async function prepare(client: Client, crds: CustomResourceDefinition[]): Promise<void> {
  *   await installCRDs(client, crds, { signal, timeoutMs: 30_000 });
@@ -61,9 +61,8 @@ export async function installCRDs(
   options: InstallCRDsOptions = {},
 ): Promise<CustomResourceDefinition[]> {
   const wait = new Wait(options);
-  const { fieldOwner = 'capstan' } = options;
-  for (const crd of crds) requireObject('crds[]', crd);
-  const { signal } = options;
+  const { fieldOwner = 'capstan', signal } = options;
+  requireDefinitions(crds);
   const apply = (crd: CustomResourceDefinition) => {
     const { status: _, ...wanted } = crd;
     return client.apply(crdResource, wanted, { fieldOwner, force: true, signal });
@@ -78,7 +77,7 @@ export async function installCRDs(
 /**
  * Deletes definitions, and with them every object of theirs, and waits until they are gone. What is not there is gone.
  *
- * @throws CRDError when the time is over: an object may have a finalizer; StatusError; CapstanError ABORTED
+ * @throws CRDError when the time is over: an object may have a finalizer; StatusError; CapstanError ABORTED, INVALID_ARGUMENT
  */
 export async function uninstallCRDs(
   client: Client,
@@ -87,6 +86,7 @@ export async function uninstallCRDs(
 ): Promise<void> {
   const wait = new Wait(options);
   const { signal } = options;
+  requireDefinitions(crds);
   for (const crd of crds) {
     await client.delete(crdResource, { name: nameOf(crd) }, { signal }).catch(unlessNotFound);
   }
@@ -99,6 +99,11 @@ export async function uninstallCRDs(
       await wait.more(now, 'is not gone');
     }
   }
+}
+
+function requireDefinitions(crds: unknown): void {
+  if (!Array.isArray(crds)) throw invalid('crds', 'an array of definitions', crds);
+  for (const crd of crds) requireObject('crds[]', crd);
 }
 
 function unlessNotFound(error: unknown): undefined {
