@@ -3,7 +3,7 @@
  * line on stderr, with the code of the error, and exit code 1; nothing is half done then.
  */
 import { readFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CapstanError } from 'capstan';
 import { textOf } from './attempt.ts';
@@ -34,10 +34,18 @@ Options of crd:
   --version         shows the version of capstan
 `;
 
-/** Gives the exit code. */
-export async function main(args: readonly string[], { out, err }: Output): Promise<number> {
+/**
+ * Gives the exit code.
+ *
+ * @param node the version that runs
+ */
+export async function main(
+  args: readonly string[],
+  { out, err }: Output,
+  node: string = process.versions.node,
+): Promise<number> {
   try {
-    out(await carryOut(args));
+    out(await carryOut(args, node));
     return 0;
   } catch (error) {
     err(`capstan: ${describe(error)}\n`);
@@ -45,17 +53,17 @@ export async function main(args: readonly string[], { out, err }: Output): Promi
   }
 }
 
-async function carryOut(args: readonly string[]): Promise<string> {
+async function carryOut(args: readonly string[], node: string): Promise<string> {
   const [command, ...rest] = args;
   const facts = packageFacts();
   if (command === undefined || command === 'help' || args.includes('--help') || args.includes('-h')) return HELP;
   if (command === '--version' || command === '-v') return `${facts.version}\n`;
-  if (command === 'init') return init(rest, facts);
+  if (command === 'init') return init(rest, facts, node);
   if (command === 'crd') return crd(rest);
   throw usage(`expected a command, init or crd, got "${command}"`);
 }
 
-async function init(args: string[], facts: PackageFacts): Promise<string> {
+async function init(args: string[], facts: PackageFacts, node: string): Promise<string> {
   const text = { type: 'string' } as const;
   const { values, positionals } = parse({
     args,
@@ -65,15 +73,15 @@ async function init(args: string[], facts: PackageFacts): Promise<string> {
   const [folder, ...more] = positionals;
   if (folder === undefined || folder === '' || more.length > 0)
     throw usage(`init expected one folder, got ${positionals.length === 0 ? 'none' : positionals.join(' ')}`);
-  const { kind = 'Greeting', group = 'example.com', name = nameFrom(folder) } = values as Record<string, string>;
-  const files = await initProject(resolve(folder), { kind, group, name }, facts);
+  const { kind = 'Greeting', group = 'example.com', name: given } = values as Record<string, string>;
+  const { name, files } = await initProject(resolve(folder), { kind, group, name: given }, facts);
   return `${files.map((file) => `  ${file}\n`).join('')}
 ${name} is there. Next:
-  cd ${folder}
+  cd ${quoted(folder)}
   npm install
   npm test
   npm run dev
-`;
+${olderThan(facts.engines.node, node)}`;
 }
 
 async function crd(args: string[]): Promise<string> {
@@ -97,12 +105,19 @@ function usage(what: string, cause?: unknown): CapstanError {
   return new CapstanError('INVALID_ARGUMENT', `${what}; see capstan --help`, { cause });
 }
 
-/** The folder's own name, as a name of Kubernetes. */
-function nameFrom(folder: string): string {
-  return basename(resolve(folder))
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '');
+/** As an argument of a shell: of sh, and of both of Windows. */
+function quoted(path: string): string {
+  const word = path.startsWith('-') ? `./${path}` : path;
+  if (/^[\w./@-]+$/.test(word)) return word;
+  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** A line for a Node that the project will not run on. */
+function olderThan(range: string, node: string): string {
+  const [, major, minor] = /^>=(\d+)\.(\d+)/.exec(range) ?? [];
+  const [own = 0, ownMinor = 0] = node.split('.').map(Number);
+  const isOlder = own < Number(major) || (own === Number(major) && ownMinor < Number(minor));
+  return isOlder ? `\nIt needs Node ${range}, and this is Node ${node}.\n` : '';
 }
 
 /** Of the package that this is part of: beside the sources it is one folder up, beside the built file two. */
@@ -125,6 +140,6 @@ function contentOf(url: URL): string | undefined {
 
 /** In one line, whatever the messages of others are. */
 function describe(error: unknown): string {
-  const text = error instanceof CapstanError ? `${error.message} (${error.code})` : textOf(error);
-  return text.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ');
+  const code = error instanceof CapstanError ? error.code : 'INVALID_ARGUMENT';
+  return `${textOf(error)} (${code})`.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ');
 }

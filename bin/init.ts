@@ -1,13 +1,15 @@
 /**
  * `capstan init`: writes the project of template/ under other names. The template is a project by itself, which the repository checks like its own
  * sources; its names (Greeting, greetings, example.com, greeting-controller) are replaced wherever they stand, in texts and in file names. Everything
- * is made in memory and checked before the first file is written.
+ * is made in memory and checked before the first file is written, and what was written is taken away again when the rest cannot be.
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CapstanError } from 'capstan';
 import { defineCustomResource, withJsonSchema } from 'capstan/client';
+import { attempt } from './attempt.ts';
 import { type PackageFacts, projectManifest } from './project-manifest.ts';
 import { isKeyword } from './yaml.ts';
 
@@ -16,8 +18,14 @@ export interface ProjectOptions {
   readonly kind: string;
   /** Of the custom resource. */
   readonly group: string;
-  /** Of the controller: package, lease, Deployment. */
+  /** Of the controller: package, lease, Deployment. Default: the folder's. */
+  readonly name?: string;
+}
+
+export interface Project {
   readonly name: string;
+  /** The paths of its files, relative to its folder. */
+  readonly files: readonly string[];
 }
 
 const TEMPLATE = fileURLToPath(new URL('./template/', import.meta.url));
@@ -29,17 +37,20 @@ const OWN = {
   group: 'example.com',
   name: 'greeting-controller',
 };
+/** What a folder may have that counts as empty: a new repository, and what the Finder of macOS leaves behind. */
+const UNCOUNTED = ['.git', '.DS_Store'];
 /** npm never packs files of these names as they are. */
 const DOT = /(^|\/)_(?=gitignore$|dockerignore$)/;
 
 /**
- * Writes a project into a folder that does not exist or is empty, but for `.git`, and gives the paths of its files, relative to it.
+ * Writes a project into a folder that does not exist or is empty, but for `.git` and `.DS_Store`.
  *
- * @throws CapstanError INVALID_ARGUMENT for names that the API server would refuse or that the project uses already, and for a folder
- *   with something in it: then nothing was written
+ * @param folder its absolute path
+ * @throws CapstanError INVALID_ARGUMENT for names that the API server would refuse or that the project uses already, for a folder with something in
+ *   it, and for what the file system refuses: then nothing is there that was not there before
  */
-export async function initProject(folder: string, options: ProjectOptions, facts: PackageFacts): Promise<string[]> {
-  const names = checkedNames(options);
+export async function initProject(folder: string, options: ProjectOptions, facts: PackageFacts): Promise<Project> {
+  const names = checkedNames(options, folder);
   await requireEmpty(folder);
   const template = await readTemplate();
   requireFree(names.kind, template);
@@ -47,26 +58,48 @@ export async function initProject(folder: string, options: ProjectOptions, facts
   project.set('package.json', projectManifest(names.name, names.singular, facts));
   if (project.size !== template.size + 1)
     throw wrong('--kind', 'a kind that no file of the project is named after', names.kind);
-  const paths = [...project.keys()].sort();
-  for (const path of paths) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), project.get(path) ?? '', { flag: 'wx' });
+  await attempt('the project could not be written', () => writeAll(folder, project));
+  return { name: names.name, files: [...project.keys()].sort() };
+}
+
+async function writeAll(folder: string, project: ReadonlyMap<string, string>): Promise<void> {
+  const undo: (() => Promise<void>)[] = [];
+  const makeFolder = async (path: string): Promise<void> => {
+    if (existsSync(path)) return;
+    await makeFolder(dirname(path));
+    await mkdir(path);
+    undo.unshift(() => rmdir(path)); // unless somebody else has put something into it
+  };
+  try {
+    for (const [path, text] of project) {
+      const file = join(folder, path);
+      await makeFolder(dirname(file));
+      await writeFile(file, '', { flag: 'wx' });
+      undo.unshift(() => rm(file));
+      await writeFile(file, text);
+    }
+  } catch (error) {
+    for (const step of undo) await step().catch(() => {}); // the first error is the one to tell of
+    throw error;
   }
-  return paths;
 }
 
 type Names = typeof OWN;
 
-function checkedNames({ kind, group, name }: ProjectOptions): Names {
+function checkedNames({ kind, group, name: given }: ProjectOptions, folder: string): Names {
+  const name = given ?? nameFrom(folder);
+  const refuse = (expected: string): CapstanError =>
+    given !== undefined
+      ? wrong('--name', expected, name)
+      : wrong("the folder's name", expected, `"${name}" of ${folder}: give another one with --name`);
   if (!/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
-    throw wrong('--name', 'at most 63 small letters, digits and "-", such as "website-controller"', name);
-  if (name === 'capstan') throw wrong('--name', 'another name than that of the package it depends on', name);
-  for (const [option, word] of [
-    ['--name', name],
-    ['--kind', kind],
-  ] as const) {
-    if (isKeyword(word)) throw wrong(option, 'a word that YAML does not take for true, false or nothing', word);
-  }
+    throw refuse(
+      'at most 63 small letters, digits and "-", a letter first and no "-" last, such as "website-controller"',
+    );
+  if (name === 'capstan') throw refuse('another name than that of the package it depends on');
+  const noKeyword = 'a word that YAML does not take for true, false or nothing';
+  if (isKeyword(name)) throw refuse(noKeyword);
+  if (isKeyword(kind)) throw wrong('--kind', noKeyword, kind);
   // What is asked of a kind and a group, and what their plural is, is known there.
   const anything = withJsonSchema(
     { '~standard': { version: 1, vendor: 'capstan', validate: (value) => ({ value }) } },
@@ -77,10 +110,18 @@ function checkedNames({ kind, group, name }: ProjectOptions): Names {
   return { kind, singular, plural, group, name };
 }
 
+/** The folder's own name, as a name of Kubernetes. */
+function nameFrom(folder: string): string {
+  return basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+}
+
 async function requireEmpty(folder: string): Promise<void> {
   let found: string[];
   try {
-    found = (await readdir(folder)).filter((name) => name !== '.git'); // a new repository
+    found = (await readdir(folder)).filter((name) => !UNCOUNTED.includes(name));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;

@@ -30,10 +30,17 @@ writeFileSync(
   `export const c = { kind: 'CustomResourceDefinition', metadata: { name: 'c.d' } }; c.spec = c;`,
 );
 
-async function capstan(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+const capstan = (...args: string[]): Promise<Ended> => capstanOn(undefined, ...args);
+async function capstanOn(node: string | undefined, ...args: string[]): Promise<Ended> {
   let stdout = '';
   let stderr = '';
-  const code = await main(args, { out: (text) => (stdout += text), err: (text) => (stderr += text) });
+  const code = await main(args, { out: (text) => (stdout += text), err: (text) => (stderr += text) }, node);
   return { code, stdout, stderr };
 }
 
@@ -53,9 +60,57 @@ describe('the command line', () => {
   it('writes into a new repository, which is named after its folder', async () => {
     const folder = at('Fox_Den');
     mkdirSync(join(folder, '.git'), { recursive: true });
+    writeFileSync(join(folder, '.DS_Store'), ''); // of the Finder, which looked into it
     const { code, stdout } = await capstan('init', folder);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('\nfox-den is there. Next:') });
     expect(readdirSync(folder)).toEqual(expect.arrayContaining(['.git', 'package.json', 'src']));
+  });
+
+  // Paths longer than the system takes, as a full disk would: from deploy/samples on nothing can be written. What was there before stays.
+  it.skipIf(process.platform === 'win32').each([[[]], [['.git']]])(
+    'leaves nothing of half a project beside %j',
+    async (before) => {
+      const longest = (process.platform === 'linux' ? 4096 : 1024) - 1;
+      const deep = at(`deep ${before.length}`);
+      const length = longest - '/deploy/rbac.yaml'.length - deep.length;
+      const folder = `${deep}${'/fox'.repeat(length).slice(0, length - 1)}x`;
+      mkdirSync(deep);
+      for (const name of before) mkdirSync(join(folder, name), { recursive: true });
+      const { code, stderr } = await capstan('init', folder);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^capstan: the project could not be written: ENAMETOOLONG: .* \(INVALID_ARGUMENT\)\n$/);
+      expect(readdirSync(before.length === 0 ? deep : folder)).toEqual(before);
+    },
+  );
+
+  it.skipIf(process.platform === 'win32').each([
+    ['fox', 'fox'],
+    ['./fox-den/2@x', './fox-den/2@x'],
+    ['fox $(den)', `'fox $(den)'`],
+    [`fox's`, `'fox'\\''s'`],
+    ['-fox', './-fox'],
+  ])('says how a shell gets into %j', async (name, word) => {
+    const from = process.cwd();
+    mkdirSync(at('shell'), { recursive: true });
+    process.chdir(at('shell'));
+    try {
+      const { stdout } = await capstan('init', '--name', 'fox', '--', name);
+      expect(stdout).toContain(`\n  cd ${word}\n`);
+    } finally {
+      process.chdir(from);
+    }
+  });
+
+  // The project was written, and its first command failed with a syntax error of TypeScript.
+  it.each([
+    ['20.20.2', '\n  npm run dev\n\nIt needs Node >=22.19, and this is Node 20.20.2.\n'],
+    ['22.18.0', '\nIt needs Node >=22.19, and this is Node 22.18.0.\n'],
+    ['22.19.0', '\n  npm run dev\n'],
+    ['24.0.0', '\n  npm run dev\n'],
+    ['100.1.0', '\n  npm run dev\n'],
+  ])('says on Node %s whether the project will run there', async (node, end) => {
+    const { stdout } = await capstanOn(node, 'init', at(`on-${node}`));
+    expect(stdout.endsWith(end), stdout).toBe(true);
   });
 
   it.each([
@@ -69,8 +124,11 @@ describe('the command line', () => {
     [['init', at('new'), '--name', 'capstan'], 'another name than that of the package'],
     [
       ['init', at('42')],
-      '--name expected at most 63 small letters, digits and "-", such as "website-controller", got 42',
+      `the folder's name expected at most 63 small letters, digits and "-", a letter first and no "-" last, such as "website-controller", got "42" of ${at('42')}: give another one with --name`,
     ],
+    [['init', at('Capstan')], `got "capstan" of ${at('Capstan')}: give another one with --name`],
+    [['init', at('No')], `got "no" of ${at('No')}: give another one with --name`],
+    [['init', at('日本')], `got "" of ${at('日本')}: give another one with --name`],
     [['init', at('new'), '--kind', 'ConfigMap'], 'a name that the project has no other use for, got ConfigMap'],
     [['init', at('new'), '--kind', 'Promise'], 'a name that the project has no other use for'],
     [['init', at('new'), '--kind', 'Main'], 'a kind that no file of the project is named after, got Main'],

@@ -82,7 +82,7 @@ describe('capstan init', () => {
       'tsconfig.json',
     ]);
     expect(first.stdout).toBe(
-      `${written.map((path) => `  ${path}\n`).join('')}\nfox-den is there. Next:\n  cd Fox Den\n  npm install\n  npm test\n  npm run dev\n`,
+      `${written.map((path) => `  ${path}\n`).join('')}\nfox-den is there. Next:\n  cd 'Fox Den'\n  npm install\n  npm test\n  npm run dev\n`,
     );
   });
 
