@@ -27,30 +27,42 @@ const { values } = parseArgs({
     drop: { type: 'string', default: '0' },
   },
 });
-const number = (name: 'port' | 'every' | 'drop'): number => {
+/** No timer takes more than the default. */
+const number = (name: 'port' | 'every' | 'drop', most = 2 ** 31 - 1): number => {
   const value = Number(values[name]);
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new Error(`--${name} expected a number, got ${values[name]}`);
+  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw new Error(`--${name} expected a number from 0 to ${most}, got ${values[name]}`);
 };
-const [port, every, drop] = [number('port'), number('every'), number('drop')];
 
-const signal = setupSignalHandler();
-const cluster = values.kubeconfig ? undefined : await SimulatedCluster.start();
-const transport = cluster?.server.transport() ?? yours();
-const folder = mkdtempSync(join(tmpdir(), 'capstan-view-'));
-await buildView(folder);
-const view = await serveView({ transport, resources: [Pod, Node], folder, port });
-console.log(view.url);
+/** What is open and what was written goes at the end, the last one first, whatever ends it. */
+const cleanups: (() => unknown)[] = [];
+try {
+  await serve(number('port', 65_535), number('every'), number('drop'));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+}
 
-const dropping = cluster && drop > 0 ? setInterval(() => cluster.server.dropConnections(), drop) : undefined;
-if (cluster) await cluster.churn(every, signal);
-else await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+async function serve(port: number, every: number, drop: number): Promise<void> {
+  const signal = setupSignalHandler();
+  const cluster = values.kubeconfig ? undefined : await SimulatedCluster.start();
+  cleanups.push(() => cluster?.stop());
+  const transport = cluster?.server.transport() ?? yours();
+  cleanups.push(() => transport.close?.());
+  const folder = mkdtempSync(join(tmpdir(), 'capstan-view-'));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  await buildView(folder);
+  const view = await serveView({ transport, resources: [Pod, Node], folder, port });
+  cleanups.push(() => view.stop());
+  console.log(view.url);
 
-clearInterval(dropping);
-await view.stop();
-await transport.close?.();
-await cluster?.stop();
-rmSync(folder, { recursive: true, force: true });
+  const dropping = cluster && drop > 0 ? setInterval(() => cluster.server.dropConnections(), drop) : undefined;
+  cleanups.push(() => clearInterval(dropping));
+  if (cluster) await cluster.churn(every, signal);
+  else await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}
 
 function yours(): Transport {
   const config = new KubeConfig();

@@ -1,14 +1,16 @@
 /**
- * examples/browser: the proxy, and the page in a real Chromium, on an embedded server that does what a test says and nothing else. Skipped where there is
+ * examples/browser: the proxy, the program, and the page in a real Chromium, on an embedded server that does what a test says and nothing else. Skipped where there is
  * no Chromium (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
  */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textIn } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildView } from '../../examples/browser/build.ts';
@@ -162,6 +164,42 @@ describe('the proxy', () => {
     expect(signal?.aborted).toBe(false);
     gone.abort();
     await once(signal ?? new EventTarget(), 'abort');
+  });
+});
+
+describe('the program', () => {
+  async function serve(...args: string[]) {
+    const place = mkdtempSync(join(tmpdir(), 'capstan-serve-'));
+    const script = fileURLToPath(new URL('../../examples/browser/serve.ts', import.meta.url));
+    const env = { ...process.env, TMPDIR: place, TEMP: place };
+    const child = spawn(process.execPath, [script, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 20_000,
+    });
+    child.stdout.once('data', () => child.kill('SIGTERM')); // it serves
+    const [stdout, stderr, [code]] = await Promise.all([
+      textIn(child.stdout),
+      textIn(child.stderr),
+      once(child, 'exit'),
+    ]);
+    const left = readdirSync(place);
+    rmSync(place, { recursive: true, force: true });
+    return { code, stdout, stderr, left };
+  }
+
+  // Both were a stack of Node's own, and a folder of the page was left each time.
+  it('says in one line why it cannot serve, and leaves nothing', async () => {
+    const { port } = new URL(view.url);
+    const [taken, tooHigh] = await Promise.all([serve('--port', port), serve('--port', '70000')]);
+    const stderr = `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`;
+    expect(taken).toEqual({ code: 1, stdout: '', stderr, left: [] });
+    expect(tooHigh).toEqual({ ...taken, stderr: '--port expected a number from 0 to 65535, got 70000\n' });
+  });
+
+  it.skipIf(process.platform === 'win32')('leaves nothing when it is told to end', async () => {
+    const ended = await serve('--port', '0', '--drop', '50');
+    expect(ended).toEqual({ code: 0, stdout: expect.stringMatching(/^http:.*\n$/), stderr: '', left: [] });
   });
 });
 
