@@ -1,6 +1,6 @@
 /**
- * examples/browser: the proxy, the program, and the page in a real Chromium, on an embedded server that does what a test says and nothing else. Skipped where there is
- * no Chromium (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
+ * examples/browser: the proxy, the program, and the page in a real Chromium, on an embedded server that does what a test says and nothing else. The
+ * page is skipped where there is no Chromium (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
