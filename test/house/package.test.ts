@@ -124,6 +124,21 @@ describe('the manifest', () => {
   });
 });
 
+describe('the package as it is packed', () => {
+  // The guides stayed behind: in node_modules and on the registry's page their links led nowhere.
+  it('has the guides that its README links to', { timeout: 60_000 }, () => {
+    const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: root,
+      encoding: 'utf8',
+      shell: process.platform === 'win32',
+    });
+    const packed = new Set([...stdout.matchAll(/"path": "(.*?)"/g)].map(([, path]) => path));
+    const linked = [...readText('README.md').matchAll(/\]\((docs\/[^)#]+\.md)/g)].map(([, path]) => path);
+    expect(linked.length).toBeGreaterThan(2);
+    expect(linked.filter((path) => !packed.has(path))).toEqual([]);
+  });
+});
+
 describe('the lock file', () => {
   it('names no registry host, so that any mirror serves an install', () => {
     const lines = readText('package-lock.json').split('\n');
