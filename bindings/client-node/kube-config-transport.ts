@@ -5,16 +5,19 @@
  */
 import type { Agent as HttpAgent } from 'node:http';
 import type { RequestOptions } from 'node:https';
-import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { type Transport, TransportError } from '../cache/transport.ts';
 import { CapstanError, invalid } from '../errors.ts';
 import { type ConnectionOptions, type Destination, NodeTransport, serverURL } from './node-transport.ts';
 import { tlsMaterial } from './tls.ts';
 import { messageOf } from './wire.ts';
 
-/** The two methods of `KubeConfig` that are used; anything that has them will do. */
+/** The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has them will do. */
 export interface KubeConfigLike {
-  getCurrentCluster(): (Pick<Cluster, 'server' | 'proxyUrl'> & Partial<Pick<Cluster, 'skipTLSVerify'>>) | null;
+  getCurrentCluster(): {
+    readonly server: string;
+    readonly proxyUrl?: string | undefined;
+    readonly skipTLSVerify?: boolean | undefined;
+  } | null;
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
 
@@ -36,15 +39,14 @@ export interface KubeConfigLike {
  * config.loadFromDefault();
  * const transport = kubeConfigTransport(config);
  */
-export function kubeConfigTransport(config: KubeConfig | KubeConfigLike, options: ConnectionOptions = {}): Transport {
+export function kubeConfigTransport(config: KubeConfigLike, options: ConnectionOptions = {}): Transport {
   if (typeof config?.applyToHTTPSOptions !== 'function' || typeof config.getCurrentCluster !== 'function') {
     throw invalid('config', 'a KubeConfig of @kubernetes/client-node', config);
   }
-  const source: KubeConfigLike = config;
-  clusterOf(source);
+  clusterOf(config);
   let reading: Promise<Destination> | undefined;
   return new NodeTransport(() => {
-    reading ??= readDestination(source).finally(() => {
+    reading ??= readDestination(config).finally(() => {
       reading = undefined;
     });
     return reading;

@@ -2,7 +2,7 @@
  * The types as a program that installs the package sees them: the core without the types of Node, and nothing skipped.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -111,6 +111,16 @@ describe('the declarations of the package', () => {
   ])('serve a program on Node without the types of the DOM: capstan/%s', (entry) => {
     const program = `import * as all from 'capstan/${entry}';\nexport const names = Object.keys(all);\n`;
     expect(typeErrors(`node-${entry}`, program, { types: ['node'] })).toBe('');
+  });
+
+  // The peer is optional: who reached the server by httpTransport alone had to install it for its types.
+  it('need no other package', () => {
+    const files = globSync(`${root}/dist/**/*.d.ts`);
+    const named = files.flatMap((file) => [
+      ...readFileSync(file, 'utf8').matchAll(/^(?:import|export) .* from '([^.'][^']*)';$/gm),
+    ]);
+    expect(files.length).toBeGreaterThan(200);
+    expect(named.map(([, name]) => name).filter((name) => !/^(?:node:|capstan)/.test(String(name)))).toEqual([]);
   });
 
   it('take a compiled module where there are types of one', () => {
