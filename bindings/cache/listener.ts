@@ -136,14 +136,19 @@ export class ProcessorListener<T extends object> implements Registration {
   }
 
   #take(): Notification<T> | undefined {
-    const place = this.#places === undefined ? 0 : this.#backlog.first();
+    const next = this.#places === undefined ? this.#backlog.shift() : this.#takePlaced(this.#places);
+    if (this.#aboveHighWater && this.#backlog.length * 2 < (this.#highWater?.at ?? 0)) this.#aboveHighWater = false;
+    return next;
+  }
+
+  #takePlaced(places: Map<string, number>): Notification<T> | undefined {
+    const place = this.#backlog.first();
     const next = this.#backlog.shift();
-    if (this.#places !== undefined && next !== undefined) {
+    if (next !== undefined) {
       const key = keyOf(next);
-      if (this.#places.get(key) === place) this.#places.delete(key);
+      if (places.get(key) === place) places.delete(key);
     }
     if (this.#backlog.length === 0) this.#places = undefined;
-    if (this.#aboveHighWater && this.#backlog.length * 2 < (this.#highWater?.at ?? 0)) this.#aboveHighWater = false;
     return next;
   }
 

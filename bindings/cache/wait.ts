@@ -83,7 +83,10 @@ export class TimeSlice {
 
   /** To be asked after each step. */
   over(): boolean {
-    if (++this.#steps < this.#stride) return false;
+    return ++this.#steps >= this.#stride && this.#look();
+  }
+
+  #look(): boolean {
     this.#steps = 0;
     const now = this.#clock.now();
     this.#stride = now - this.#looked < SHORT_MS ? Math.min(2 * this.#stride, MOST_STEPS) : 1;
