@@ -65,10 +65,15 @@ function pushOf(text: string): Push | undefined {
   }
 }
 
+/** No push is longer, in characters. */
+const MOST = 4096;
+
 const webhook = createServer((request, response) => {
   let text = '';
-  request.on('data', (chunk) => {
+  request.setEncoding('utf8'); // a character may lie in two chunks
+  request.on('data', (chunk: string) => {
     text += chunk;
+    if (text.length > MOST) request.destroy();
   });
   request.on('end', () => {
     const push = pushOf(text);
