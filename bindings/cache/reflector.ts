@@ -46,8 +46,8 @@ import { MIN_WATCH_SECONDS, type WatchFrame, WatchStream, watchSeconds } from '.
 
 export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 
-/** Streams of initial objects that end early are asked for again at once, as in client-go; after this many in a row with back-off. */
-const MAX_HASTY_STREAMS = 3;
+/** Streams of initial objects that end early, and watches that do with nothing new, are asked for again at once, as in client-go; after this many in a row with back-off. */
+const MAX_HASTY = 3;
 
 /** What to do next, and after how long. */
 interface Step {
@@ -85,7 +85,7 @@ export class Reflector<T extends object, I extends string = never> {
   #synced = false;
   /** The server has said that the resource is gone, and the store has been emptied. */
   #parked = false;
-  #hastyStreams = 0;
+  #hasty = 0;
   /** The initial objects are asked for as a stream. */
   #streams: boolean;
   /** The stream of the initial objects, which goes on as the first watch. */
@@ -244,8 +244,7 @@ export class Reflector<T extends object, I extends string = never> {
 
   /** After a stream that ended before its bookmark, however far it had come. */
   #streamAgain(why: unknown): Step {
-    this.#hastyStreams++;
-    return this.#failed(why, 'relist', this.#hastyStreams > MAX_HASTY_STREAMS ? this.#later('stream') : now('stream'));
+    return this.#failed(why, 'relist', ++this.#hasty > MAX_HASTY ? this.#later('stream') : now('stream'));
   }
 
   /** client-go: reflector.go list. */
@@ -314,7 +313,7 @@ export class Reflector<T extends object, I extends string = never> {
     this.#versionUnavailable = false;
     this.#synced = true;
     this.#parked = false;
-    this.#hastyStreams = 0;
+    this.#hasty = 0;
     this.#resync.start();
   }
 
@@ -338,10 +337,11 @@ export class Reflector<T extends object, I extends string = never> {
       const before = this.#lastVersion;
       const events = await this.#follow(stream, inOrder, signal);
       if (signal.aborted) return now('begin');
-      if (this.#lastVersion === before && this.#clock.now() - started < VERY_SHORT_WATCH_MS) {
+      if (this.#lastVersion !== before || this.#clock.now() - started >= VERY_SHORT_WATCH_MS) this.#hasty = 0;
+      else {
         const short = new VeryShortWatch(this.#listWatch.describe(), stream.lost);
         if (events === 0) throw short;
-        return this.#failed(short, 'rewatch', this.#later('watch')); // the same events would come again at once
+        if (++this.#hasty > MAX_HASTY) return this.#failed(short, 'rewatch', this.#later('watch'));
       }
       return stream.lost === undefined ? now('watch') : this.#failed(stream.lost, 'rewatch', now('watch'));
     } catch (error) {

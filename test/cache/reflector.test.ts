@@ -87,7 +87,6 @@ describe('a reflector', () => {
   test('asks for bookmarks, identity encoding, and a random time from 300 to 600 seconds', async () => {
     const randoms = [0, 0.5, 0.999];
     const { clock, server, stop, start } = setUp({ random: () => randoms.shift() ?? 0 });
-    server.put('a'); // a version to watch from
     const running = start();
     for (let i = 0; i < 3; i++) {
       await clock.settle();
