@@ -24,23 +24,23 @@ export class Bound {
     if (!this.#isFull(depth, queue, item)) return false;
     this.#refused++;
     if (this.#drops) return true;
-    throw this.#error(depth);
+    throw this.#error(depth, `add it again when some are done, or take "whenFull: 'drop'"`);
   }
 
   /** Throws QUEUE_FULL where an add would be refused or dropped: for whom the item must not be lost. It is not counted. */
   requireRoom<T>(queue: Bounded<T>, item: T): void {
     const depth = queue.depth();
-    if (this.#isFull(depth, queue, item)) throw this.#error(depth);
+    if (this.#isFull(depth, queue, item)) throw this.#error(depth, 'it was due, and waits for room');
   }
 
   #isFull<T>(depth: number, queue: Bounded<T>, item: T): boolean {
     return depth >= this.#most && !queue.knows(item);
   }
 
-  #error(depth: number): CapstanError {
+  #error(depth: number, advice: string): CapstanError {
     return new CapstanError(
       'QUEUE_FULL',
-      `the queue holds ${depth} keys, "maxDepth" is ${this.#most}: the item was not added; add it again when some are done, or take "whenFull: 'drop'"`,
+      `the queue holds ${depth} keys, "maxDepth" is ${this.#most}: the item was not added; ${advice}`,
     );
   }
 

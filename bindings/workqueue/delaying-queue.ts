@@ -43,6 +43,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   readonly #addEach: boolean; // what becomes due passes through add(), one by one
   #timer: unknown;
   #timerAt = Number.POSITIVE_INFINITY;
+  /** What was due last found no room in the queue that this one wraps. */
+  #isInnerFull = false;
 
   constructor(options: QueueOptions<T> = {}) {
     super(options);
@@ -230,12 +232,16 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
       else {
         this.inner.requireRoom(item);
         this.inner.add(item);
+        this.#isInnerFull = false;
       }
     } catch (error) {
       const code = error instanceof CapstanError ? error.code : undefined;
       const ended = code === 'POISONED';
       if (!ended && code !== 'OUT_OF_MEMORY' && code !== 'QUEUE_FULL') throw error;
       const kept = this.#keep(item, ended ? Number.POSITIVE_INFINITY : now + AGAIN_MS);
+      const isKnown = kept && code === 'QUEUE_FULL' && this.#isInnerFull;
+      this.#isInnerFull = code === 'QUEUE_FULL';
+      if (isKnown) return; // said of the one before it
       const next = ended ? 'an item is left to recover()' : 'tried again in a second';
       handleError(error, `delayed adds: ${kept ? next : 'an item is lost'}`);
     }

@@ -37,7 +37,7 @@ export interface QueueOptions<T> {
    * refused: retries of what is being processed and repeated adds never are. Default: no bound, as in client-go.
    */
   maxDepth?: number;
-  /** What happens to an item that a full queue refuses: the add throws QUEUE_FULL ('error', the default), or it is dropped and counted by `droppedAdds()`. */
+  /** What happens to an item that a full queue refuses: the add throws QUEUE_FULL ('error', the default), or it is dropped and counted by `droppedAdds()`. What becomes due in a queue around this one waits for room either way. */
   whenFull?: 'error' | 'drop';
   /** An add() ends the wait of the same key: it comes once, now. Default: it comes now and again when the delay ends, as in client-go. */
   addEndsWait?: boolean;

@@ -126,7 +126,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     }
     if (code >= 0) this.added(item, code);
     else if (code !== NOTHING) throw this.core.outOfMemory();
-    else if (this.order !== undefined) this.#touch(item);
+    else if (this.order !== undefined && (this.#stateOf(item) & (STATE_DIRTY | STATE_PROCESSING)) === STATE_DIRTY)
+      this.order.touch(item); // else it is processed, or left to its back-off
   }
 
   /** How many items are ready to be handed out. */
@@ -168,9 +169,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       const item = this.take();
       if (item === undefined && !this.over()) return this.gets.wait(signal, answer);
       const tell = item === undefined ? undefined : this.taken();
-      const got = answer(item); // before the metrics are told: they may take another
-      tell?.();
-      return Promise.resolve(got);
+      try {
+        return Promise.resolve(answer(item)); // before the metrics are told: they may take another
+      } finally {
+        tell?.();
+      }
     } catch (error) {
       return Promise.reject(error);
     }
@@ -422,11 +425,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal The clock is the user's: it is read outside of everything that takes an exception for a trap. */
   protected now(): number {
     return this.timed ? this.clock.now() : 0;
-  }
-
-  #touch(item: T): void {
-    const state = this.#stateOf(item) & (STATE_DIRTY | STATE_PROCESSING);
-    if (state === STATE_DIRTY) this.order?.touch(item); // else it is processed, or left to its back-off
   }
 
   /** @internal What `KeyTable.find` answers. */

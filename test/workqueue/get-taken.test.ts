@@ -52,6 +52,10 @@ test('metrics hear of each item how long it waited, whatever `taken` takes or en
   queue.add('fast');
   await queue.get({ taken: () => void queue.tryGet() });
   expect(metricsProvider.values.latency).toEqual([0, 10]);
+  queue.add('ready');
+  const throwing = { taken: () => void JSON.parse('') };
+  await expect(queue.get(throwing)).rejects.toThrow(SyntaxError);
+  expect([metricsProvider.values.depth, metricsProvider.values.latency.pop()]).toEqual([0, 0]);
   const last = queue.get({ taken: () => queue.dispose() });
   queue.add('last');
   expect(await last).toEqual({ item: 'last', shutdown: false });
