@@ -8,7 +8,7 @@
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
@@ -184,7 +184,9 @@ export class HTTPServer implements GroupedRunnable {
   #stop(server: Server): void {
     const { shutdownTimeout, clock = systemClock } = this.#options;
     this.#stopping.abort();
-    server.close();
+    // Of a connection whose answer is on its way, http's own close() thinks that it idles.
+    NetServer.prototype.close.call(server);
+    server.once('close', () => server.close()); // its timer for requests that take too long
     this.#cut(new Set([...this.#open].map((response) => peerOf(response.req.socket))));
     // An answer that has begun promised to keep its connection, which would idle for Node's keepAliveTimeout of 5 s.
     for (const response of this.#open) this.#closeWith(response);
@@ -200,6 +202,7 @@ export class HTTPServer implements GroupedRunnable {
   #closeWith(response: ServerResponse): void {
     const { socket } = response; // a finished response has none
     if (!response.headersSent) response.setHeader('connection', 'close');
+    else if (response.writableFinished) socket?.destroySoon();
     else response.once('finish', () => socket?.destroySoon());
   }
 

@@ -44,6 +44,11 @@ async function run(options: Partial<ConstructorParameters<typeof HTTPServer>[0]>
   return { server, clock, done, stop: () => stopper.abort(), open };
 }
 
+/** With an error or without: it may be reset. */
+async function closed(socket: Socket): Promise<void> {
+  if (!socket.closed) await new Promise((resolve) => socket.resume().once('close', resolve));
+}
+
 const HALF = 'GET / HT';
 const WHOLE = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -61,7 +66,7 @@ describe('a server that is stopped', () => {
     await clock.settle(); // it has arrived
     stop();
     await done;
-    if (!silent.closed) await once(silent.resume(), 'close');
+    await closed(silent);
   });
 
   test.each(['plain', 'TLS'] as const)('still answers what it is answering: %s', async (kind) => {
@@ -76,11 +81,31 @@ describe('a server that is stopped', () => {
       },
     });
     const client = await open(kind === 'TLS' ? 'tls' : 'tcp', WHOLE);
+    const silent = await open(kind === 'TLS' ? 'tls' : 'tcp', HALF);
     const answer = text(client);
     await arrived.promise;
     stop();
+    await closed(silent); // of the same address, but nothing is answered there
     finish.resolve();
     expect(await answer).toMatch(/answered$/);
+    await done;
+  });
+
+  // http's own close() took a connection for idle whose answer had been given and was not sent yet.
+  test.each(['plain', 'TLS'] as const)('sends to the end what it has answered: %s', async (kind) => {
+    const given = Promise.withResolvers<void>();
+    const much = Buffer.alloc(20_000_000, 'x');
+    const { done, stop, open } = await run({
+      ...(kind === 'TLS' ? { tls } : {}),
+      handler: (_, response) => {
+        response.setHeader('content-length', much.length).end(much);
+        given.resolve();
+      },
+    });
+    const client = await open(kind === 'TLS' ? 'tls' : 'tcp', WHOLE);
+    await given.promise;
+    stop();
+    expect((await text(client)).length).toBeGreaterThan(much.length);
     await done;
   });
 
