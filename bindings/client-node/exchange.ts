@@ -55,9 +55,21 @@ export function exchange(
       return;
     }
     const tunnel = new AbortController();
-    const client = throughTunnel(route.agent, tunnel.signal, () => open(route, request, fresh));
     let assigned = false;
     let failure: Error | undefined;
+    // First: a clock that throws leaves nothing behind.
+    const dialing = route.clock.setTimer(() => {
+      failure = new Error(`no connection within ${DIAL_TIMEOUT} ms`);
+      end();
+    }, DIAL_TIMEOUT);
+    const client = throughTunnel(route.agent, tunnel.signal, () => {
+      try {
+        return open(route, request, fresh);
+      } catch (error) {
+        route.clock.clearTimer(dialing);
+        throw error;
+      }
+    });
     let answer: IncomingMessage | undefined;
     let ended = false;
     const end = (): void => {
@@ -70,10 +82,6 @@ export function exchange(
       // node says so only once the agent has a socket for it, which a proxy that does not answer can put off for good.
       client.emit('close');
     };
-    const dialing = route.clock.setTimer(() => {
-      failure = new Error(`no connection within ${DIAL_TIMEOUT} ms`);
-      end();
-    }, DIAL_TIMEOUT);
     track(client, end);
 
     let connected = false;

@@ -90,3 +90,14 @@ test('an agent whose connections cannot be reached holds neither an abort nor cl
   await transport.close?.();
   expect(await other.answer).toMatchObject({ kind: 'reset' });
 });
+
+// The request had been made by then: what became of it was told to nobody, which ends a process.
+test('a clock that throws leaves no connection behind', async () => {
+  const { sockets, clock, transport } = await behind('http');
+  clock.setTimer = () => {
+    throw new Error('clock');
+  };
+  await expect(transport.request({ method: 'GET', path: '/' })).rejects.toThrow('clock');
+  await transport.close?.();
+  expect(sockets).toEqual([]);
+});
