@@ -1,5 +1,6 @@
 /** What is typed and what comes of it: in this process, on the sources. */
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -8,6 +9,7 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -189,6 +191,19 @@ describe('the command line', () => {
       symlinkSync(out, at('link.yaml'));
       expect(await capstan('crd', at('bears.mjs'), '--out', at('link.yaml'))).toMatchObject({ code: 0 });
       expect(readlinkSync(at('link.yaml'))).toBe(out);
+      expect(loadAllYaml(readFileSync(out, 'utf8'))).toEqual([bears]);
+    });
+
+    // The mode was lost, and a link to a file that was not there yet became that file.
+    it.skipIf(process.platform === 'win32')('keeps the mode of a file, and follows a link to none yet', async () => {
+      writeFileSync(out, 'old');
+      chmodSync(out, 0o640);
+      await capstan('crd', at('bears.mjs'), '--out', out);
+      expect(statSync(out).mode & 0o777).toBe(0o640);
+      rmSync(out);
+      symlinkSync(out, at('dangling.yaml'));
+      expect(await capstan('crd', at('bears.mjs'), '--out', at('dangling.yaml'))).toMatchObject({ code: 0 });
+      expect(readlinkSync(at('dangling.yaml'))).toBe(out);
       expect(loadAllYaml(readFileSync(out, 'utf8'))).toEqual([bears]);
     });
 
