@@ -87,7 +87,7 @@ async function* watchOnce<T extends object, I extends string>(
     }
     if (stream.lost !== undefined) throw stream.lost;
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted || !(error instanceof CapstanError)) throw error; // the caller's own callback may throw, too
   } finally {
     stream?.close();
     outer?.removeEventListener('abort', onAbort);

@@ -122,6 +122,20 @@ describe('a watch without a cache', () => {
     }
   });
 
+  test('gives what its onBookmark throws to whoever iterates, also after the end', async () => {
+    const stop = new AbortController();
+    const mine = new Error('mine');
+    const onBookmark = () => {
+      stop.abort();
+      throw mine;
+    };
+    const server = new Replies(() => stream([bookmark('6')], 'hold', stop.signal));
+    expect(await read(watch(server, ConfigMaps, { signal: stop.signal, onBookmark }))).toEqual({
+      seen: [],
+      error: mine,
+    });
+  });
+
   test('leaves no listener on the signal of whoever watches', async () => {
     const { signal } = new AbortController();
     await read(watch(new Replies(() => stream([a], 'close')), ConfigMaps, { signal }));
