@@ -176,7 +176,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a very short watch',
     happens:
-      'One that ends within a second without an event is backed off from, and then everything is asked for again.',
+      'One that ends within a second without an event is backed off from, and then everything is asked for again. One whose events bring nothing new is opened again, after three in a row with back-off.',
     tests: ['watches that end at once without an event are backed off from, and nothing is missed'],
   },
   {
