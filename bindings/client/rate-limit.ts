@@ -58,8 +58,8 @@ export class RequestRateLimiter {
     this.#waiting++;
     const before = this.#last;
     const turn = this.#turn(before, signal);
-    // Whoever gives up must not let the next one overtake those before it.
-    this.#last = Promise.allSettled([before, turn]);
+    // Whoever gives up must not let the next one overtake those before it. Without its outcome, which has that of the one before in it.
+    this.#last = Promise.allSettled([before, turn]).then(() => undefined);
     try {
       await turn;
     } finally {
