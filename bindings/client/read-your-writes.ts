@@ -20,6 +20,7 @@ export interface WrittenObject {
     readonly deletionGracePeriodSeconds?: number;
     readonly finalizers?: readonly string[];
   };
+  readonly spec?: unknown;
 }
 
 /** A cache, as far as it is asked here. */
@@ -217,7 +218,9 @@ function isOlder(a: string | undefined, b: string | undefined): boolean {
 }
 
 /** Whether a write, a deletion too, left nothing: the object is marked, and nothing holds it any more. */
-export function isGone({ metadata = {} }: WrittenObject): boolean {
+export function isGone({ metadata = {}, spec }: WrittenObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata;
-  return deletionTimestamp !== undefined && deletionGracePeriodSeconds <= 0 && finalizers.length === 0;
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0) return false;
+  const held = (spec as { finalizers?: unknown } | null | undefined)?.finalizers; // what holds a Namespace
+  return !Array.isArray(held) || held.length === 0;
 }

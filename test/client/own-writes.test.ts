@@ -178,6 +178,14 @@ describe('a deletion', () => {
     expect(isGone({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } })).toBe(false);
     expect(isGone({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 0 } })).toBe(true);
   });
+
+  // A Namespace that ends is held by its spec alone: taken for gone, each write to it made its readers wait for five seconds.
+  test('is not what an answer leaves that its spec holds, as that of a Namespace does', () => {
+    const metadata = { deletionTimestamp: 'now' };
+    expect(isGone({ metadata, spec: { finalizers: ['kubernetes'] } })).toBe(false);
+    for (const spec of [undefined, null, 'text', {}, { finalizers: [] }, { finalizers: 'none' }])
+      expect(isGone({ metadata, spec })).toBe(true);
+  });
 });
 
 describe('what the server says after a wait in vain', () => {
