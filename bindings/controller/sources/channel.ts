@@ -71,6 +71,9 @@ class ChannelSource<T> implements Source {
   async #readAll(iterator: AsyncIterator<GenericEvent<T>>, signal: AbortSignal): Promise<void> {
     const buffer = new BoundedQueue<GenericEvent<T>>(this.#bufferSize);
     void this.#handleAll(buffer, signal);
+    // In the turn of the signal: an event that comes in the next one is for another reader.
+    const letGo = (): void => void this.#release(iterator);
+    signal.addEventListener('abort', letGo, { once: true });
     try {
       for (;;) {
         const next = await abortable(iterator.next(), signal);
@@ -84,7 +87,7 @@ class ChannelSource<T> implements Source {
       }
     }
     buffer.close();
-    if (signal.aborted) void this.#release(iterator);
+    signal.removeEventListener('abort', letGo);
   }
 
   #isEvent(value: unknown): boolean {
