@@ -6,7 +6,7 @@
  * A term is: acquire → lead (renew, renew, …) → step down → release. Each await in here is one request, one wait, or the guarded work.
  */
 import { isNotFound, StatusError } from '../cache/status-error.ts';
-import { sleep } from '../cache/wait.ts';
+import { abortable, sleep } from '../cache/wait.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Deadline } from './deadline.ts';
@@ -15,6 +15,9 @@ import { type ElectionConfig, electionConfig, JITTER_FACTOR, type LeaderElectorO
 import { OwnLease } from './own-lease.ts';
 import { type LeaderElectionRecord, NO_RECORD, RecordTimes, sameRecord } from './record.ts';
 import { Term } from './term.ts';
+
+/** How much later than it was to end a call of a lock is given up: one that keeps its timeout says better what it met. */
+const SLACK_MS = 1000;
 
 /**
  * One candidate of an election.
@@ -225,7 +228,7 @@ export class LeaderElector {
 
     let found: LeaderElectionRecord;
     try {
-      found = await lock.get(this.#call(signal));
+      found = await this.#ask(signal, (call) => lock.get(call));
     } catch (error) {
       if (isNotFound(error) && !signal.aborted) return this.#write('create', mine, now, signal);
       this.#failed('read the lease', error, signal);
@@ -253,7 +256,7 @@ export class LeaderElector {
   ): Promise<boolean> {
     const { lock } = this.#config;
     try {
-      await lock[how](record, this.#call(signal));
+      await this.#ask(signal, (call) => lock[how](record, call));
     } catch (error) {
       this.#failed(`${how} the lease`, error, signal);
       return false;
@@ -279,7 +282,7 @@ export class LeaderElector {
     try {
       for (let tries = 0; !within.signal.aborted; tries++) {
         if (tries > 1) await sleep(clock, retryPeriod, within.signal);
-        const found = await lock.get(this.#call(within.signal));
+        const found = await this.#ask(within.signal, (call) => lock.get(call));
         this.#readRecord(found); // what the lock compares with is always what was seen last
         if (!this.isLeader()) return;
         const time = this.#times.next();
@@ -291,7 +294,7 @@ export class LeaderElector {
           leaderTransitions: found.leaderTransitions,
         };
         try {
-          await lock.update(released, this.#call(within.signal));
+          await this.#ask(within.signal, (call) => lock.update(released, call));
         } catch (error) {
           if (error instanceof StatusError && error.status === 409) continue;
           throw error;
@@ -306,10 +309,19 @@ export class LeaderElector {
     }
   }
 
-  /** client-go's clients of leases have this timeout, so that one request that hangs does not cost the lead. */
-  #call(signal: AbortSignal): LockCall {
+  /**
+   * client-go's clients of leases have this timeout, so that one request that hangs does not cost the lead. A lock that keeps neither the
+   * timeout nor the signal holds the election for little longer; its answer counts until then, also after the signal.
+   */
+  async #ask<R>(signal: AbortSignal, ask: (call: LockCall) => Promise<R>): Promise<R> {
     const { clock, renewDeadline } = this.#config;
-    return { clock, signal, timeout: Math.max(renewDeadline / 2, 1000) };
+    const timeout = Math.max(renewDeadline / 2, 1000);
+    const patience = new Deadline(clock, timeout + SLACK_MS);
+    try {
+      return await abortable(ask({ clock, signal, timeout }), patience.signal);
+    } finally {
+      patience.end();
+    }
   }
 
   #readRecord(record: LeaderElectionRecord): void {

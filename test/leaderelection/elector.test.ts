@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sleep } from '../../bindings/cache/wait.ts';
 import { macrotask } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { NO_RECORD } from '../../bindings/leaderelection/record.ts';
 import { Random, testSeed } from '../random.ts';
 import { Candidate } from './candidate.ts';
 import { failure, LeaseServer, LeaseTransport, silence } from './lease-server.ts';
@@ -602,3 +603,63 @@ function stoppable(clock: StoppableClock, options: { stepDown?: 'lapse' } = {}):
   const typed: Clock & FakeClock = clock;
   return new Candidate({ clock: typed, ...options });
 }
+
+describe('a lock that does not answer', () => {
+  const lease = (silent: readonly ('get' | 'create' | 'update')[]) => {
+    const clock = new FakeClock();
+    const record = { ...NO_RECORD };
+    const answer =
+      <R>(how: (typeof silent)[number], value: R) =>
+      () =>
+        silent.includes(how) ? new Promise<R>(() => undefined) : Promise.resolve(value);
+    const told: string[] = [];
+    const elector = new LeaderElector({
+      lock: {
+        identity: 'me',
+        get: answer('get', record),
+        create: answer('create', undefined),
+        update: answer('update', undefined),
+        describe: () => 'ns/lock',
+        reference: () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lock' } }),
+      },
+      clock,
+      releaseOnCancel: true,
+      callbacks: {
+        onStartedLeading: () => void told.push('started'),
+        onStoppedLeading: () => void told.push('stopped'),
+      },
+    });
+    return { clock, elector, told };
+  };
+
+  // An election waited for its lock for ever, and so did whoever had told it to end: a manager never settled.
+  it.each([
+    ['is read', ['get'], ['stopped']],
+    ['is taken', ['update'], ['stopped']],
+  ] as const)('holds no election that is told to end while it %s', async (_what, silent, expected) => {
+    const { clock, elector, told } = lease(silent);
+    const cancel = new AbortController();
+    let ended = false;
+    const running = elector.run({ signal: cancel.signal }).then(() => (ended = true));
+    await clock.run(30_000);
+    cancel.abort();
+    await clock.run(5000 + 1000 - 1);
+    await clock.run(1);
+    expect([ended, told]).toEqual([true, expected]);
+    await running;
+    expect(clock.timers()).toBe(0);
+  });
+
+  it('ends the term of who cannot renew, by its lease, and its release', async () => {
+    const silent: ('get' | 'update')[] = [];
+    const { clock, elector, told } = lease(silent);
+    let ended = false;
+    void elector.run().then(() => (ended = true));
+    await clock.run(1000);
+    expect([elector.holdsLease(), told]).toEqual([true, ['started']]);
+    silent.push('get', 'update');
+    await clock.run(40_000);
+    expect([ended, elector.holdsLease(), told]).toEqual([true, false, ['started', 'stopped']]);
+    expect(clock.timers()).toBe(0);
+  });
+});
