@@ -24,23 +24,36 @@ export function setErrorHandler(handler: ErrorHandler | undefined): ErrorHandler
   return previous;
 }
 
-/** Calls a user's function that is told of something: what it throws, or rejects with, is reported, and nobody waits for it. */
-export function tell(call: () => unknown, what: string): void {
-  try {
-    const answer = call();
-    if (typeof answer === 'object' && answer !== null && 'then' in answer)
-      Promise.resolve(answer).catch((error: unknown) => handleError(error, what));
-  } catch (error) {
+/**
+ * Calls a user's function that is told of something: what it throws, or rejects with, is reported, and nobody waits for it.
+ *
+ * @param untold reports what the function should have been told, first
+ */
+export function tell(call: () => unknown, what: string, untold?: () => unknown): void {
+  const report = (error: unknown): void => {
+    untold?.();
     handleError(error, what);
+  };
+  try {
+    whenRejected(call(), report);
+  } catch (error) {
+    report(error);
   }
 }
 
-/** Reports an error through the hook. A hook that throws is itself reported on the console: this never throws. */
+/** Reports an error through the hook. A hook that throws, or rejects, is itself reported on the console: this never throws. */
 export function handleError(error: unknown, what: string): void {
-  try {
-    current(error, what);
-  } catch (second) {
+  const failed = (second: unknown): void => {
     toConsole(error, what);
     toConsole(second, 'error handler');
+  };
+  try {
+    whenRejected(current(error, what), failed);
+  } catch (second) {
+    failed(second);
   }
+}
+
+function whenRejected(answer: unknown, report: (error: unknown) => void): void {
+  if (typeof answer === 'object' && answer !== null && 'then' in answer) Promise.resolve(answer).catch(report);
 }

@@ -3,7 +3,7 @@
  * Nothing logs unless it was given a logger: a library is silent, and its errors go to `setErrorHandler`.
  */
 import { requireFunction, requireObject } from './errors.ts';
-import { handleError } from './handle-error.ts';
+import { handleError, tell } from './handle-error.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -46,13 +46,11 @@ const guarded = new WeakSet<Logger>();
 export function guardedLogger(logger: Logger): Logger {
   if (logger === silentLogger || guarded.has(logger)) return logger;
   const say = (level: keyof Logger, message: string, fields: LogFields | undefined): void => {
-    try {
-      if (fields === undefined) logger[level](message);
-      else logger[level](message, fields);
-    } catch (second) {
-      if (fields !== undefined && 'error' in fields) handleError(fields.error, message);
-      handleError(second, 'logger');
-    }
+    tell(
+      () => (fields === undefined ? logger[level](message) : logger[level](message, fields)),
+      'logger',
+      () => fields !== undefined && 'error' in fields && handleError(fields.error, message),
+    );
   };
   const safe: Logger = {
     debug: (message, fields) => say('debug', message, fields),

@@ -31,7 +31,7 @@ export interface WatchOptions extends ListWatchOptions {
   signal?: AbortSignal;
   /** When the server is to end the stream. Default 300. */
   timeoutSeconds?: number;
-  /** Told of each version up to which nothing happened: a good one to begin from the next time. */
+  /** Told of each version up to which nothing happened: a good one to begin from the next time. It is waited for, and its errors are the iteration's. */
   onBookmark?: (resourceVersion: string) => void;
   clock?: Clock;
 }
@@ -79,7 +79,7 @@ async function* watchOnce<T extends object, I extends string>(
     );
     while (await stream.more()) {
       for (let frame = stream.take(); frame !== undefined; frame = stream.take()) {
-        if (frame.type === 'BOOKMARK') onBookmark?.(frame.resourceVersion);
+        if (frame.type === 'BOOKMARK') await onBookmark?.(frame.resourceVersion);
         else if (frame.type === 'foreign') reportForeign(listWatch.describe(), frame, 'watch');
         else yield frame;
         if (signal.aborted) return;

@@ -7,7 +7,7 @@ import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import type { Clock } from '../clock.ts';
 import { CapstanError, show } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { tell } from '../handle-error.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
 import { type Warning, warningsIn } from './warnings.ts';
 
@@ -49,7 +49,8 @@ export class RestClient {
     if (limiter !== undefined) options.turn = () => limiter.wait(signal);
     const exchange = await sendWithRepeats(this.#transport, requestOf(asked), options);
     try {
-      for (const text of warningsIn(exchange.header('warning'))) tell(onWarning, { text, method, path });
+      for (const text of warningsIn(exchange.header('warning')))
+        tell(() => onWarning({ text, method, path }), 'warning handler');
       if (exchange.status < 200 || exchange.status > 299)
         throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `${method} ${path}`);
       const body = parse(await exchange.text(), `${method} ${path}`);
@@ -96,12 +97,4 @@ function parse(text: string, what: string): object {
 function isFailure(body: object): boolean {
   const { kind, status } = body as { kind?: unknown; status?: unknown };
   return kind === 'Status' && typeof status === 'string' && status !== 'Success';
-}
-
-function tell(onWarning: (warning: Warning) => void, warning: Warning): void {
-  try {
-    onWarning(warning);
-  } catch (error) {
-    handleError(error, 'warning handler');
-  }
 }

@@ -20,8 +20,8 @@ export interface Runnable {
   needLeaderElection?(): boolean;
   /** Called before this process leads, to prepare; resolves when prepared. controller-runtime: manager.warmupRunnable. */
   warmup?(options: { signal: AbortSignal }): Promise<void>;
-  /** Called in place of `start` where the manager ends before it would have called that: gives back what the runnable holds. Must not throw. */
-  discard?(): void;
+  /** Called in place of `start` where the manager ends before it would have called that, and waited for as that would be: gives back what the runnable holds. Its errors are reported. */
+  discard?(): void | Promise<void>;
   /** What the manager's page shows of it. */
   report?(options: ReportOptions): ControllerReport;
 }

@@ -27,13 +27,15 @@ export class EventRecorders {
     if (known !== undefined) return known;
     const deadline = this.#deadline;
     const recorder = newEventRecorder({ client: this.#client, clock: this.#clock, reportingController });
+    const discard = (): Promise<void> => recorder.shutdown({ signal: deadline });
     // Caches end after all who work with them.
     this.#add({
       group: 'caches',
       name: `events of ${reportingController}`,
+      discard,
       async start({ signal }) {
         await whenAborted(signal);
-        await recorder.shutdown({ signal: deadline });
+        await discard();
       },
     });
     this.#byName.set(reportingController, recorder);

@@ -165,10 +165,13 @@ class RuntimeManager implements ControllerManager {
     const { cache: own } = this;
     this.#runnables
       .group('caches')
-      .add({ name: 'informers', start: (options) => own.run(options) }, async (options) => {
-        await own.ready(options);
-        this.#synced = true;
-      });
+      .add(
+        { name: 'informers', start: (options) => own.run(options), discard: () => own.shutdown() },
+        async (options) => {
+          await own.ready(options);
+          this.#synced = true;
+        },
+      );
     this.#addChecks();
   }
 

@@ -83,18 +83,24 @@ export class RunnableGroup {
   async stopAndWait(deadline: AbortSignal): Promise<Member[]> {
     if (!this.stopped) {
       this.#abort.abort(new CapstanError('STOPPED', 'the manager is being stopped'));
-      for (const member of this.#members) if (member.state === 'not started') this.#discard(member);
+      for (const member of this.#members)
+        if (member.state === 'not started') this.#follow(member, this.#discard(member));
     }
     await abortable(Promise.all(this.#running.values()), deadline).catch(() => undefined);
     return [...this.#running.keys()];
   }
 
-  #discard(member: Member): void {
+  async #discard(member: Member): Promise<void> {
     try {
-      member.runnable.discard?.();
+      await member.runnable.discard?.();
     } catch (error) {
       handleError(error, `runnable "${member.name}", which was never started`);
     }
+  }
+
+  #follow(member: Member, running: Promise<void>): void {
+    this.#running.set(member, running);
+    void running.then(() => this.#running.delete(member));
   }
 
   /** How many have not ended. */
@@ -111,9 +117,7 @@ export class RunnableGroup {
   async #start(member: Member): Promise<void> {
     const { signal } = this.#abort;
     member.state = 'running';
-    const running = this.#run(member, signal);
-    this.#running.set(member, running);
-    void running.then(() => this.#running.delete(member));
+    this.#follow(member, this.#run(member, signal));
     if (member.ready === undefined) return;
     try {
       await member.ready({ signal });

@@ -136,6 +136,20 @@ describe('a watch without a cache', () => {
     });
   });
 
+  // Nobody heard that its promise was rejected (a version that could not be saved, say), which ended the process.
+  test('waits for an onBookmark that is async, and gives what it rejects with to whoever iterates', async () => {
+    const mine = new Error('mine');
+    const saved: string[] = [];
+    const onBookmark = async (version: string) => {
+      await new FakeClock().settle();
+      if (version === '9') throw mine;
+      saved.push(version);
+    };
+    const server = new Replies(() => stream([bookmark('6'), a, bookmark('9'), b], 'close'));
+    expect(await read(watch(server, ConfigMaps, { onBookmark }))).toEqual({ seen: ['ADDED a 6'], error: mine });
+    expect(saved).toEqual(['6']);
+  });
+
   test('leaves no listener on the signal of whoever watches', async () => {
     const { signal } = new AbortController();
     await read(watch(new Replies(() => stream([a], 'close')), ConfigMaps, { signal }));

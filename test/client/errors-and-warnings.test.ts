@@ -26,6 +26,7 @@ import {
   suggestsClientDelay,
   type Warning,
 } from 'capstan/client';
+import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { warningsIn } from '../../bindings/client/warnings.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
@@ -163,8 +164,11 @@ describe('warnings', () => {
     const onWarning = () => {
       throw wrong;
     };
-    const got = await newClient({ transport: warned('299 - "old"'), onWarning }).get(ConfigMaps, at('a'));
-    expect(got.metadata.name).toBe('a');
-    expect(reported).toEqual([wrong]);
+    for (const hook of [onWarning, async () => onWarning()]) {
+      const got = await newClient({ transport: warned('299 - "old"'), onWarning: hook }).get(ConfigMaps, at('a'));
+      expect(got.metadata.name).toBe('a');
+    }
+    await new FakeClock().settle();
+    expect(reported).toEqual([wrong, wrong]);
   });
 });

@@ -2,7 +2,8 @@
 import { createController, type LogFields, newControllerManagedBy, type Source, type Tracer } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { CapstanError, FakeClock, PriorityQueue, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { handleError } from '../../bindings/handle-error.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';
@@ -37,6 +38,33 @@ test('a tracer whose answer is a promise that fails is reported, and costs no re
   await clock.settle();
   expect(calls).toEqual(['a@0']);
   expect(reported).toMatchObject([{ what: 'tracer', error: { message: 'broken' } }]);
+  expect(unhandled).toEqual([]);
+});
+
+// An error that could not be sent to whoever collects them ended the process in which it had happened.
+test('a hook, and a logger, whose promises are rejected are said on the console and to the hook', async () => {
+  const unhandled: unknown[] = [];
+  const listener = (reason: unknown): void => void unhandled.push(reason);
+  process.on('unhandledRejection', listener);
+  onTestFinished(() => void process.off('unhandledRejection', listener));
+  const toConsole = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  onTestFinished(() => toConsole.mockRestore());
+  const rejects = async (): Promise<never> => broken();
+  const logger = { debug: rejects, info: rejects, warn: rejects, error: rejects };
+  const { source, clock, start } = rig(fail, { logger });
+  await start();
+  reported.length = 0;
+  source.add('a');
+  await clock.settle();
+  expect(reported.map(({ what }) => what)).toEqual(expect.arrayContaining(['Reconciler error', 'logger']));
+  setErrorHandler(rejects);
+  handleError(new Error('first'), 'a part');
+  await clock.settle();
+  expect(toConsole.mock.calls.map(([text, error]) => [text, (error as Error).message])).toEqual([
+    ['capstan: a part:', 'first'],
+    ['capstan: error handler:', 'broken'],
+  ]);
+  await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);
 });
 

@@ -105,3 +105,21 @@ test('what an API server that hangs has not taken when the grace period is over 
   expect(clock.timers()).toBe(0);
   expect(reported).toHaveLength(8);
 });
+
+// Who had read or recorded something before the start, and then could not start (its port was taken), kept an informer that followed the server,
+// and a recorder with its timers: the process never ended.
+test('what was used before a start that fails has ended with it: informers and recorders', async () => {
+  const clock = new FakeClock();
+  const manager = newManager({ transport: fakeTransport(), clock, metrics: { bindAddress: '203.0.113.1:1' } });
+  await manager.client.list(ConfigMap);
+  const recorder = manager.eventRecorder('example.com/tests');
+  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a', uid: '1' } };
+  recorder.event(map, { reason: 'Started', action: 'Starting' });
+  const informer = manager.cache.informerFor(ConfigMap);
+  expect(informer.hasSynced()).toBe(true);
+  await expect(manager.start()).rejects.toMatchObject({ code: 'LISTEN' });
+  expect(informer.isStopped()).toBe(true);
+  recorder.event(map, { reason: 'Late', action: 'Ending' });
+  expect(recorder.counts()).toMatchObject({ recorded: 2, written: 1, lost: 1 });
+  expect(clock.timers()).toBe(0);
+});

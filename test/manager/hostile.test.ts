@@ -60,6 +60,22 @@ test('what was never started is told once that it never will be, and what it thr
   expect(reported).toMatchObject([{ message: 'broken' }]);
 });
 
+test('a runnable that gives back what it holds is waited for, up to the grace period, and its rejection is reported', async () => {
+  const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1000 });
+  const given = Promise.withResolvers<void>();
+  manager.add({ ...recorded([], 'one'), discard: () => given.promise });
+  manager.add({ ...recorded([], 'two'), discard: async () => broken() });
+  manager.add({ ...recorded([], 'three'), discard: () => new Promise(() => undefined) });
+  const { stop, done } = start(manager, clock);
+  stop();
+  await clock.settle();
+  given.resolve();
+  const end = expect(done).rejects.toThrow('not ended within the grace period of 1000 ms: three (');
+  await clock.run(1000);
+  await end;
+  expect(reported).toMatchObject([{ message: 'broken' }]);
+});
+
 test('what runs is not told to give back what it holds: it ends by its signal', async () => {
   const { manager, clock } = managerOf();
   const discarded: string[] = [];
