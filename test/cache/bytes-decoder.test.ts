@@ -200,3 +200,39 @@ describe.each([0, 1, 3, 20, 1000])('both decoders say the same, of bytes that ar
     expect(byBytes).toBe(json);
   });
 });
+
+// The quote went on behind the bytes that had come, into what the stream had held before: with a frame that was cut, a Secret of another
+// event stood in the log.
+test('what a decode error quotes is of its own line, of bytes that have come, and of no Secret', () => {
+  const told = (kind: string): string[] => {
+    const frames = ofBytes({ apiVersion: 'v1', kind }).frames();
+    const said = (text: string): string => {
+      frames.push(bytes(text));
+      try {
+        while (frames.next() !== undefined);
+        return 'nothing';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    const event = (value: string) =>
+      `{"type":"ADDED","object":{"apiVersion":"v1","kind":"${kind}","metadata":{"name":"a"},"data":{"k":"${value}"}}}\n`;
+    for (let i = 0; i < 50; i++) expect(said(event('hunter2'.repeat(40)))).toBe('nothing');
+    return [said(`${event('v').replace('"v"', 'oops')}${event('hunter2')}`)];
+  };
+  expect(told('ConfigMap')).toEqual([
+    'a watch of v1 ConfigMap: not JSON, near "ata\\":{\\"name\\":\\"a\\"},\\"data\\":{\\"k\\":oops}}}"',
+  ]);
+  expect(told('Secret')).toEqual(['a watch of v1 Secret: not JSON, near what is not said here']);
+});
+
+test('the end of what has come ends the quote, too', () => {
+  const frames = ofBytes({ apiVersion: 'v1', kind: 'ConfigMap' }).frames();
+  const [metadata, a] = [{ name: 'a' }, 'hunter2'.repeat(40)];
+  frames.push(
+    bytes(`${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata, a } })}\n`),
+  );
+  frames.next();
+  frames.push(bytes('{"type":"ADDED","object":{"a":oops, and so on'));
+  expect(() => frames.next()).toThrow(/near "\{\\"type\\":\\"ADDED\\",\\"object\\":\{\\"a\\":oops, and so on"$/);
+});

@@ -46,6 +46,8 @@ export class ByteStream {
   readonly #what: string;
   readonly #limits: ValueLimits;
   #handle: number;
+  /** Where the bytes end that were pushed. */
+  #end = 0;
 
   /** @param what for messages: `a watch of v1 Pod` */
   constructor(core: CacheCore, what: string, limits: ValueLimits) {
@@ -63,6 +65,7 @@ export class ByteStream {
     const at = x.streamRoom(this.#handle, chunk.length);
     if (at === 0) throw this.#core.outOfMemory();
     this.#core.bytes().set(chunk, at >>> 0);
+    this.#end = (at >>> 0) + chunk.length;
     x.streamPushed(this.#handle, chunk.length);
   }
 
@@ -125,8 +128,15 @@ export class ByteStream {
     if (words[at + FAILURE] === TOO_DEEP) {
       return new CapstanError('DECODE', `${what}: a value nests deeper than ${maxDepth} levels`);
     }
-    const from = Math.max(words[at + VALUE_START] as number, failedAt - 30);
-    const near = show(this.text(from, failedAt + 30));
+    const start = words[at + VALUE_START] as number;
+    const near = what.endsWith(' Secret') ? 'what is not said here' : show(this.#around(start, failedAt));
     return new CapstanError('DECODE', `${what}: not JSON, near ${near}`);
+  }
+
+  /** What lies behind the bytes that were pushed is of values long gone, and no frame goes on behind the end of its line. */
+  #around(start: number, failedAt: number): string {
+    const before = this.text(Math.max(start, failedAt - 30), failedAt);
+    const after = this.text(failedAt, Math.min(failedAt + 30, this.#end));
+    return before.slice(before.lastIndexOf('\n') + 1) + after.replace(/\n.*/s, '');
   }
 }
