@@ -15,10 +15,16 @@ export interface Logger {
   error(message: string, fields?: LogFields): void;
 }
 
-const nothing = (): void => undefined;
+/** Its methods as one function. */
+const loggerOf = (say: (level: keyof Logger, message: string, fields?: LogFields) => void): Logger => ({
+  debug: (message, fields) => say('debug', message, fields),
+  info: (message, fields) => say('info', message, fields),
+  warn: (message, fields) => say('warn', message, fields),
+  error: (message, fields) => say('error', message, fields),
+});
 
 /** Says nothing: the default. */
-export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+export const silentLogger: Logger = loggerOf(() => undefined);
 
 /**
  * A logger that adds `fields` to all that it says; those of a single message win. logr: Logger.WithValues.
@@ -28,13 +34,7 @@ export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothi
  * log.info('reconciled', { name: 'web' }); // reconciled { controller: 'website', name: 'web' }
  */
 export function withFields(logger: Logger, fields: LogFields): Logger {
-  const all = (more: LogFields | undefined): LogFields => (more === undefined ? fields : { ...fields, ...more });
-  return {
-    debug: (message, more) => logger.debug(message, all(more)),
-    info: (message, more) => logger.info(message, all(more)),
-    warn: (message, more) => logger.warn(message, all(more)),
-    error: (message, more) => logger.error(message, all(more)),
-  };
+  return loggerOf((level, message, more) => logger[level](message, { ...fields, ...more }));
 }
 
 const guarded = new WeakSet<Logger>();
@@ -52,12 +52,7 @@ export function guardedLogger(logger: Logger): Logger {
       () => fields !== undefined && 'error' in fields && handleError(fields.error, message),
     );
   };
-  const safe: Logger = {
-    debug: (message, fields) => say('debug', message, fields),
-    info: (message, fields) => say('info', message, fields),
-    warn: (message, fields) => say('warn', message, fields),
-    error: (message, fields) => say('error', message, fields),
-  };
+  const safe = loggerOf(say);
   guarded.add(safe);
   return safe;
 }
@@ -71,7 +66,7 @@ export interface PinoLike {
 }
 
 /**
- * A pino logger as ours.
+ * A pino logger as ours. An error in the field `error` is given to it as `err`: the name by which pino writes errors, with message, stack and causes.
  *
  * @example
  * import { pino } from 'pino';
@@ -80,18 +75,15 @@ export interface PinoLike {
  * logger.info('started', { controller: 'website' });
  */
 export function pinoLogger(pino: PinoLike): Logger {
-  return {
-    debug: (message, fields = {}) => pino.debug(fields, message),
-    info: (message, fields = {}) => pino.info(fields, message),
-    warn: (message, fields = {}) => pino.warn(fields, message),
-    error: (message, fields = {}) => pino.error(fields, message),
-  };
+  return loggerOf((level, message, fields = {}) => {
+    const { error, ...others } = fields;
+    pino[level](error instanceof Error ? { ...others, err: error } : fields, message);
+  });
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireLogger(name: string, logger: unknown): void {
   requireObject(name, logger);
-  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
-    requireFunction(`${name}.${level}`, (logger as Partial<Logger>)[level]);
-  }
+  for (const level of Object.keys(silentLogger))
+    requireFunction(`${name}.${level}`, (logger as Record<string, unknown>)[level]);
 }

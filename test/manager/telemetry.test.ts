@@ -23,12 +23,20 @@ describe('the logger of a manager', () => {
   test('may be pino: fields are fields, and an error keeps its message', async () => {
     const { logger, lines } = pinoLines();
     const { manager, clock } = managerOf({ logger });
-    manager.add({ name: 'broken', start: () => Promise.reject(new Error('no way')) });
+    const failure = new TypeError('no way', { cause: new Error('no road') });
+    manager.add({ name: 'broken', start: () => Promise.reject(failure) });
     await expect(start(manager, clock).done).rejects.toThrow('no way');
-    expect(lines.find(({ msg }) => msg === 'a part of the manager has failed')).toMatchObject({
+    // It was `"error":{}`: pino serializes errors under the name `err` alone.
+    const line = lines.find(({ msg }) => msg === 'a part of the manager has failed');
+    expect(line).toMatchObject({
       level: 50,
       part: 'runnable "broken"',
+      err: { type: 'TypeError', message: expect.stringContaining('no way') },
     });
+    const { stack } = line?.err as { stack: string };
+    for (const text of ['telemetry.test.ts:', 'Error: no road']) expect(stack).toContain(text);
+    logger.warn('odd', { error: 'text', part: 'one' });
+    expect(lines.at(-1)).toMatchObject({ msg: 'odd', error: 'text', part: 'one' });
     expect(lines).toContainEqual(expect.objectContaining({ level: 20, msg: 'starting', group: 'leader election' }));
     withFields(logger, { controller: 'web', name: 'all' }).warn('slow', { name: 'one' });
     expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'slow', controller: 'web', name: 'one' });
