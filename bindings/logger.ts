@@ -2,7 +2,7 @@
  * How the machinery speaks: a message and what it is about, as fields. Any object with these four methods will do, so `console` is one.
  * Nothing logs unless it was given a logger: a library is silent, and its errors go to `setErrorHandler`.
  */
-import { requireFunction, requireObject } from './errors.ts';
+import { invalid, requireFunction, requireObject } from './errors.ts';
 import { handleError, tell } from './handle-error.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -86,4 +86,6 @@ export function requireLogger(name: string, logger: unknown): void {
   requireObject(name, logger);
   for (const level of Object.keys(silentLogger))
     requireFunction(`${name}.${level}`, (logger as Record<string, unknown>)[level]);
+  // It would drop the fields of every message: it takes them first.
+  if ('setBindings' in (logger as object)) throw invalid(name, 'pinoLogger(logger)', logger);
 }

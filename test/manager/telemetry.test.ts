@@ -42,6 +42,14 @@ describe('the logger of a manager', () => {
     expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'slow', controller: 'web', name: 'one' });
   });
 
+  // It was taken, and dropped all fields: pino takes them before the message, and a message that comes first ends the line.
+  test('may not be pino as it is', () => {
+    for (const logger of [pino({ enabled: false }), pino({ enabled: false }).child({ part: 'one' })])
+      expect(() => newManager({ transport: noServer, logger })).toThrow(
+        '"options.logger" expected pinoLogger(logger), got an object of class Pino',
+      );
+  });
+
   test('may be console, and is silent by default', async () => {
     const said: unknown[] = [];
     const console = { ...silentLogger, info: (...line: unknown[]) => void said.push(line) };
