@@ -100,6 +100,15 @@ export class CapstanError extends Error {
   }
 }
 
+/** Of this copy of the package or of another one, whose classes are not these: an operator may have two, by its dependencies. Never throws. */
+export function hasCode(error: unknown, code: ErrorCode): boolean {
+  try {
+    return error instanceof Error && (error as { code?: unknown }).code === code;
+  } catch {
+    return false;
+  }
+}
+
 /** How a value is shown in a message: short, with its type where the text alone would not tell. Never throws, whatever the value does. */
 export function show(value: unknown): string {
   try {

@@ -4,7 +4,7 @@
  * NewInformerWithOptions.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
+import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
@@ -219,5 +219,5 @@ function isolated<T extends object>(handler: ResourceEventHandler<T>): DeltaHand
 }
 
 function isClosed(error: unknown): boolean {
-  return error instanceof CapstanError && error.code === 'FIFO_CLOSED';
+  return hasCode(error, 'FIFO_CLOSED');
 }

@@ -8,7 +8,7 @@ import { CapstanError, invalid } from '../errors.ts';
 import type { Caller } from './list-watch.ts';
 import { defineResource, groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
-import { isStatus, StatusError, statusErrorFromAnswer } from './status-error.ts';
+import { isStatus, isStatusError, StatusError, statusErrorFromAnswer } from './status-error.ts';
 import type { Transport } from './transport.ts';
 
 /** An answer to discovery is some 100 KB at most; without a byte for this long the connection is dead. */
@@ -75,7 +75,7 @@ export async function confirmAbsence(
   error: unknown,
   caller: Caller,
 ): Promise<boolean> {
-  if (!(error instanceof StatusError) || error.status !== 404) return false;
+  if (!isStatusError(error) || error.status !== 404) return false;
   if (isStatus(error.body)) return error.reason === 'NotFound' && !hasName(error.body.details);
   return isUnserved(transport, resource, caller);
 }
@@ -107,7 +107,7 @@ async function discoveryLacks(
     return resources.every(({ name }) => name !== resource.plural);
   } catch (error) {
     // With its last resource a version goes too, and with its last version a group; the core group never does.
-    if (!(error instanceof StatusError) || error.status !== 404 || resource.group === '') return false;
+    if (!isStatusError(error) || error.status !== 404 || resource.group === '') return false;
   }
   const { kind, groups } = (await getJson(transport, '/apis', caller)) as { kind?: unknown; groups?: unknown };
   if (kind !== 'APIGroupList' || !Array.isArray(groups)) return false;

@@ -18,7 +18,7 @@ import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
 import { requireNamespaces } from './namespaces.ts';
 import { type IndexSpec, type Resource, resourceId } from './resource.ts';
-import { StatusError } from './status-error.ts';
+import { isStatusError } from './status-error.ts';
 import type { Transport } from './transport.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
@@ -214,7 +214,7 @@ export class SharedInformerFactory {
       await this.#listWatch(resource, selection).list({ resourceVersion: '', limit: 1, continue: '' }, caller);
       return true;
     } catch (error) {
-      return !(error instanceof StatusError && error.status === 404);
+      return !(isStatusError(error) && error.status === 404);
     }
   }
 

@@ -7,7 +7,7 @@
  * queue; a delta that fails is told and asked for again, and holds up none after it; after the signal nothing is processed.
  */
 import type { Clock } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Version } from './bytes/version.ts';
 import type { Deltas } from './deltas.ts';
@@ -158,6 +158,6 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   /** What could not be taken over is asked for again; from a core that is dead nothing comes back. */
   #refused(error: unknown): void {
     handleError(error, this.#options.what);
-    if (!(error instanceof CapstanError && error.code === 'POISONED')) this.#options.onRefused(error);
+    if (!hasCode(error, 'POISONED')) this.#options.onRefused(error);
   }
 }

@@ -2,7 +2,7 @@
 import { CapstanError } from '../errors.ts';
 import { isReset } from './rest.ts';
 import type { WatchFailure } from './status.ts';
-import { isTooManyRequests, StatusError } from './status-error.ts';
+import { isStatusError, isTooManyRequests } from './status-error.ts';
 import { TransportError } from './transport.ts';
 
 /** A watch that ends sooner and brought nothing new is a {@link VeryShortWatch}. */
@@ -35,7 +35,7 @@ export function isWorthReporting(error: unknown, { class: kind, next, afterMs }:
     case 'rewatch':
       return afterMs > WORTH_REPORTING_MS || (next === 'relist' && !isBusy(error));
     case 'list':
-      return !(error instanceof StatusError); // a refusal: the server has no streams
+      return !isStatusError(error); // a refusal: the server has no streams
     default:
       return false;
   }

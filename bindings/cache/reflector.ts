@@ -8,7 +8,7 @@
  * held back (versions are opaque here, and a restored server counts from behind): the store then shows what the server said last.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
+import { CapstanError, hasCode } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
 import { Backoff } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
@@ -230,7 +230,7 @@ export class Reflector<T extends object, I extends string = never> {
       if (isBusy(error) || classOf(error) === 'full') return this.#failed(error, 'relist', this.#later('stream'));
       if (!isExpired(error) && !isTooLargeResourceVersion(error)) {
         // It took a while to find out that this server does not end its streams: not again.
-        if (error instanceof CapstanError && error.code === 'TIMEOUT') this.#streams = false;
+        if (hasCode(error, 'TIMEOUT')) this.#streams = false;
         return this.#failed(error, 'list', now('list'));
       }
       // A server to which even the newest is expired is asked with back-off (client-go: at once, without end).

@@ -3,14 +3,14 @@
  * and no list, so it ends where only a list could help. client-go: tools/watch/retrywatcher.go.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
+import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { tell } from '../handle-error.ts';
 import { leaving } from '../leaving.ts';
 import { jsonDecoder } from './decoder.ts';
 import type { ListWatch } from './list-watch.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
 import { classOf, type WatchErrorHandler } from './status.ts';
-import { isDenied, isExpired, StatusError } from './status-error.ts';
+import { isDenied, isExpired, isStatusError } from './status-error.ts';
 import { sleep } from './wait.ts';
 import { reportForeign, type WatchEvent } from './watch.ts';
 import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts';
@@ -135,7 +135,7 @@ export class RetryWatcher<T extends object, I extends string = never> implements
           try {
             frame = stream.take();
           } catch (error) {
-            return { error, final: error instanceof StatusError && error.status === 410 };
+            return { error, final: isStatusError(error) && error.status === 410 };
           }
           if (frame === undefined) break;
           if (frame.type === 'foreign') {
@@ -168,14 +168,14 @@ export class RetryWatcher<T extends object, I extends string = never> implements
 
   /** An ERROR event 410 is final at once, as in client-go; an HTTP answer 410 may come from a server that lags behind. */
   #isFinal({ error, final }: End): boolean {
-    const stays = isExpired(error) || (error instanceof CapstanError && error.code === 'DECODE');
+    const stays = isExpired(error) || hasCode(error, 'DECODE');
     this.#inARow = stays ? this.#inARow + 1 : 0;
     return final || this.#inARow >= MAX_IN_A_ROW;
   }
 
   /** Tells of a failure that is not the end; how long the server asks to wait. */
   #failed(error: unknown, started: number): number {
-    const asked = error instanceof StatusError ? (error.body.details?.retryAfterSeconds ?? 0) * 1000 : 0;
+    const asked = isStatusError(error) ? (error.body.details?.retryAfterSeconds ?? 0) * 1000 : 0;
     const afterMs = Math.max(asked, started + this.#minRestartDelay - this.#clock.now(), 0);
     tell(() => this.#onError?.(error, { class: classOf(error), next: 'rewatch', afterMs }), 'watch error handler');
     return asked;

@@ -2,7 +2,7 @@
  * An HTTP answer that reports a failure, as an error. The questions asked of it (expired? too many requests?) follow
  * k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only where the reason is none of the known.
  */
-import { CapstanError } from '../errors.ts';
+import { CapstanError, hasCode } from '../errors.ts';
 
 /** The part of a Kubernetes `Status` object that errors are made of. */
 export interface Status {
@@ -96,9 +96,14 @@ const KNOWN_REASONS = new Set([
   'ServiceUnavailable',
 ]);
 
+/** By its code: an error of another copy of the package is one, too. */
+export function isStatusError(error: unknown): error is StatusError {
+  return hasCode(error, 'STATUS') && 'body' in (error as object);
+}
+
 /** Whether the error says `reason`, or no reason that is known and `code`. */
 export function hasReason(error: unknown, reason: string, code: number): error is StatusError {
-  if (!(error instanceof StatusError)) return false;
+  if (!isStatusError(error)) return false;
   return error.reason === reason || (error.status === code && !KNOWN_REASONS.has(error.reason));
 }
 
@@ -119,7 +124,7 @@ export function isInternalError(error: unknown): boolean {
 
 /** Only the reason `Expired`: what lets a paged list fall back to a full one. apimachinery: errors.IsResourceExpired. */
 export function isResourceExpired(error: unknown): boolean {
-  return error instanceof StatusError && error.reason === 'Expired';
+  return isStatusError(error) && error.reason === 'Expired';
 }
 
 /** `Expired` or `Gone`: the version asked for is no longer in the server's window. client-go: reflector.go isExpiredError. */
@@ -129,14 +134,14 @@ export function isExpired(error: unknown): boolean {
 
 /** apimachinery: errors.IsTooManyRequests, where the code alone is enough. */
 export function isTooManyRequests(error: unknown): boolean {
-  return error instanceof StatusError && (error.reason === 'TooManyRequests' || error.status === 429);
+  return isStatusError(error) && (error.reason === 'TooManyRequests' || error.status === 429);
 }
 
 const TOO_LARGE = 'Too large resource version';
 
 /** The three dialects of kube-apiserver before 1.17, to 1.18.5 and since. client-go: reflector.go isTooLargeResourceVersionError. */
 export function isTooLargeResourceVersion(error: unknown): boolean {
-  if (!(error instanceof StatusError)) return false;
+  if (!isStatusError(error)) return false;
   const { details } = error.body;
   const causes = Array.isArray(details?.causes) ? details.causes : [];
   if (causes.some((cause) => cause?.reason === 'ResourceVersionTooLarge')) return true;

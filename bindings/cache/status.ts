@@ -3,7 +3,7 @@
  * what happens next. All of it is plain data, made when asked for; ages are milliseconds at that moment.
  */
 import { CapstanError } from '../errors.ts';
-import { isDenied, isExpired, isTooLargeResourceVersion, isTooManyRequests, StatusError } from './status-error.ts';
+import { isDenied, isExpired, isStatusError, isTooLargeResourceVersion, isTooManyRequests } from './status-error.ts';
 import type { TransportError } from './transport.ts';
 
 /**
@@ -66,7 +66,7 @@ export interface ReflectorStatus {
 }
 
 export function classOf(error: unknown): FailureClass {
-  if (error instanceof StatusError) {
+  if (isStatusError(error)) {
     if (isDenied(error)) return 'auth';
     if (isExpired(error) || isTooLargeResourceVersion(error)) return 'expired';
     return isTooManyRequests(error) ? 'throttled' : 'server';

@@ -1,6 +1,6 @@
 /** Waiting until caches are filled, and saying which were not. client-go: tools/cache/shared_informer.go WaitForCacheSync, WaitFor. */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, requireFunction, show } from '../errors.ts';
+import { CapstanError, hasCode, requireFunction, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { DoneChecker } from './handler.ts';
 import { abortable, sleep } from './wait.ts';
@@ -117,5 +117,5 @@ function notSynced(what: string, missing: readonly string[], cause: unknown): Ca
 
 /** A checker whose promise fails is its maker's mistake, and the caller is told. */
 function rethrowUnlessAborted(error: unknown): void {
-  if (!(error instanceof CapstanError && error.code === 'ABORTED')) throw error;
+  if (!hasCode(error, 'ABORTED')) throw error;
 }

@@ -2,13 +2,13 @@
  * Which failure of the server it was. The reason decides, and the HTTP code only where the reason is none of the known, as in
  * apimachinery: pkg/api/errors. None of the `is` functions throws, whatever it is given.
  */
-import { hasReason, isNotFound, isTooManyRequests, StatusError } from '../cache/status-error.ts';
+import { hasReason, isNotFound, isStatusError, isTooManyRequests, type StatusError } from '../cache/status-error.ts';
 
 export { isInternalError, isNotFound, isResourceExpired, isTooManyRequests } from '../cache/status-error.ts';
 
 /** An object of that name is there already. */
 export function isAlreadyExists(error: unknown): error is StatusError {
-  return error instanceof StatusError && error.reason === 'AlreadyExists';
+  return isStatusError(error) && error.reason === 'AlreadyExists';
 }
 
 /** The object has changed since it was read, or another owns the fields that were applied. */
@@ -53,7 +53,7 @@ export function isGone(error: unknown): error is StatusError {
 
 /** The object is bigger than the server takes. */
 export function isRequestEntityTooLarge(error: unknown): error is StatusError {
-  return error instanceof StatusError && (error.reason === 'RequestEntityTooLarge' || error.status === 413);
+  return isStatusError(error) && (error.reason === 'RequestEntityTooLarge' || error.status === 413);
 }
 
 /** The server does not take such a body, as a strategic patch of a custom resource. */
@@ -73,18 +73,18 @@ export function isTimeout(error: unknown): error is StatusError {
 
 /** The server cannot answer now, and asks to try again. No code of its own tells this, so the reason alone counts. */
 export function isServerTimeout(error: unknown): error is StatusError {
-  return error instanceof StatusError && error.reason === 'ServerTimeout';
+  return isStatusError(error) && error.reason === 'ServerTimeout';
 }
 
 /** Whether a cause of this type is given: `FieldManagerConflict`, `FieldValueInvalid`, `NamespaceTerminating` and others. */
 export function hasStatusCause(error: unknown, type: string): boolean {
-  const causes = error instanceof StatusError ? error.body.details?.causes : undefined;
+  const causes = isStatusError(error) ? error.body.details?.causes : undefined;
   return Array.isArray(causes) && causes.some((cause) => cause?.reason === type);
 }
 
 /** How long the server asks to wait, in milliseconds; undefined where it does not. apimachinery: SuggestsClientDelay. */
 export function suggestsClientDelay(error: unknown): number | undefined {
-  if (!(error instanceof StatusError)) return undefined;
+  if (!isStatusError(error)) return undefined;
   const seconds: unknown = error.body.details?.retryAfterSeconds;
   if (typeof seconds !== 'number') return undefined;
   return seconds > 0 || isServerTimeout(error) || isTooManyRequests(error) ? seconds * 1000 : undefined;

@@ -3,7 +3,7 @@
  * outcome per call: controller-runtime, pkg/internal/controller/controller.go reconcileHandler.
  */
 import type { Resource } from '../cache/resource.ts';
-import { CapstanError, invalid } from '../errors.ts';
+import { CapstanError, hasCode, invalid } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
 import { isPriority } from '../workqueue/index.ts';
@@ -118,7 +118,7 @@ function someCause(error: unknown, holds: (error: Error) => boolean): boolean {
 }
 
 export function isTerminal(error: unknown): boolean {
-  return someCause(error, (each) => each instanceof TerminalError);
+  return someCause(error, (each) => hasCode(each, 'TERMINAL'));
 }
 
 /** The way a call ends that was told to, for this reason: nothing to report. */

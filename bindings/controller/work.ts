@@ -6,7 +6,7 @@
  * controller-runtime, pkg/internal/controller/controller.go, reconcileHandler.
  */
 import { isThenable } from '../cache/wait.ts';
-import { CapstanError } from '../errors.ts';
+import { CapstanError, hasCode } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { silentLogger, withFields } from '../logger.ts';
 import { type Request, requestKey } from '../request.ts';
@@ -44,7 +44,7 @@ export class Fatal {
   /** What is wrong with `error`, where that is the end of all work: nothing comes out of this queue any more, or it is a Fatal already. */
   static from(error: unknown): Fatal | undefined {
     if (error instanceof Fatal) return error;
-    const isDead = error instanceof CapstanError && (error.code === 'POISONED' || error.code === 'DISPOSED');
+    const isDead = hasCode(error, 'POISONED') || hasCode(error, 'DISPOSED');
     return isDead ? new Fatal(error) : undefined;
   }
 }

@@ -5,7 +5,7 @@
  *
  * A term is: acquire → lead (renew, renew, …) → step down → release. Each await in here is one request, one wait, or the guarded work.
  */
-import { isNotFound, StatusError } from '../cache/status-error.ts';
+import { isNotFound, isStatusError } from '../cache/status-error.ts';
 import { abortable, sleep } from '../cache/wait.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
@@ -296,7 +296,7 @@ export class LeaderElector {
         try {
           await this.#ask(within.signal, (call) => lock.update(released, call));
         } catch (error) {
-          if (error instanceof StatusError && error.status === 409) continue;
+          if (isStatusError(error) && error.status === 409) continue;
           throw error;
         }
         this.#observe(released);

@@ -2,7 +2,7 @@
  * CustomResourceDefinitions into a server and out of it. Installed means served: the server has accepted names and schema, says so in the
  * definition's conditions, and answers for each of its versions. controller-runtime: pkg/envtest InstallCRDs, UninstallCRDs.
  */
-import { isNotFound, StatusError } from '../../cache/status-error.ts';
+import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { CapstanError, invalid, requireObject } from '../../errors.ts';
@@ -189,7 +189,7 @@ async function served(
     try {
       await client.list(resource, { live: true, limit: 1, signal });
     } catch (error) {
-      if (!(error instanceof StatusError)) throw error;
+      if (!isStatusError(error)) throw error;
       // 429 while storage is made, as after a definition of the same name was deleted
       if (isNotFound(error) || error.status === 429 || error.status >= 500) return false;
     }

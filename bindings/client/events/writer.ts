@@ -3,7 +3,7 @@
  * overtakes a newer. What fails on the way is tried again, twelve times in two minutes; what the server refuses is given up, as it would be
  * refused again. client-go: tools/events/event_broadcaster.go attemptRecording, recordEvent.
  */
-import { isNotFound, StatusError } from '../../cache/status-error.ts';
+import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { sleep } from '../../cache/wait.ts';
 import type { Clock } from '../../clock.ts';
 import { CapstanError } from '../../errors.ts';
@@ -136,7 +136,7 @@ export class EventWriter {
       await this.#options.client.create(eventResource, eventOf(entry), { signal: this.#stop.signal });
       return true;
     } catch (error) {
-      if (error instanceof StatusError && error.reason === 'AlreadyExists') return false;
+      if (isStatusError(error) && error.reason === 'AlreadyExists') return false;
       throw error;
     }
   }
@@ -157,7 +157,7 @@ class Overtaken extends CapstanError {
 
 /** Whether the next try may go better. client-go gives up at any Status, as its REST client has repeated 429 and 5xx before. */
 function isPassing(error: unknown): boolean {
-  if (error instanceof StatusError) return error.status === 429 || error.status >= 500;
+  if (isStatusError(error)) return error.status === 429 || error.status >= 500;
   if (error instanceof CapstanError) return error instanceof Overtaken || PASSING.has(error.code);
   return true;
 }
