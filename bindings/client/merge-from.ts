@@ -18,7 +18,7 @@ export interface PatchBase<T extends object> {
   /**
    * The patch to another state.
    *
-   * @throws CapstanError INVALID_ARGUMENT for a null in it that the first state does not have: in a merge patch null removes
+   * @throws CapstanError INVALID_ARGUMENT for a null in it that the first state does not have, and for one in an object of a list that changes: in a merge patch null removes
    */
   to(modified: T): Patch & { readonly type: 'merge' };
 }
@@ -90,13 +90,15 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
   return Object.fromEntries(changes);
 }
 
-/** Inside lists a null stays a null; as a member it would remove, or be dropped, and either is not what the state says. */
+/** As a member a null would remove, or be dropped, also from an object in a list; as an item of a list it stays. */
 function withoutNulls(value: Json, path: string): Json {
-  if (value === null) {
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) if (item !== null) withoutNulls(item, `${path}[${i}]`);
+  } else if (value === null) {
     const why = `"modified${path}" expected no null, which a merge patch cannot set: leave the member out to remove it`;
     throw new CapstanError('INVALID_ARGUMENT', why);
-  }
-  if (isObject(value)) for (const [name, member] of Object.entries(value)) withoutNulls(member, `${path}.${name}`);
+  } else if (isObject(value))
+    for (const [name, member] of Object.entries(value)) withoutNulls(member, `${path}.${name}`);
   return value;
 }
 

@@ -2,7 +2,7 @@
  * Which failure of the server it was. The reason decides, and the HTTP code only where the reason is none of the known, as in
  * apimachinery: pkg/api/errors. None of the `is` functions throws, whatever it is given.
  */
-import { hasReason, isNotFound, isStatusError, isTooManyRequests, type StatusError } from '../cache/status-error.ts';
+import { hasReason, isNotFound, isStatusError, type StatusError } from '../cache/status-error.ts';
 
 export { isInternalError, isNotFound, isResourceExpired, isTooManyRequests } from '../cache/status-error.ts';
 
@@ -84,10 +84,10 @@ export function hasStatusCause(error: unknown, type: string): boolean {
 
 /** How long the server asks to wait, in milliseconds; undefined where it does not. apimachinery: SuggestsClientDelay. */
 export function suggestsClientDelay(error: unknown): number | undefined {
-  if (!isStatusError(error)) return undefined;
-  const seconds: unknown = error.body.details?.retryAfterSeconds;
-  if (typeof seconds !== 'number') return undefined;
-  return seconds > 0 || isServerTimeout(error) || isTooManyRequests(error) ? seconds * 1000 : undefined;
+  const { reason, body } = isStatusError(error) ? error : {};
+  if (body?.details === undefined) return undefined;
+  const { retryAfterSeconds = 0 } = body.details; // 0 is not written
+  return retryAfterSeconds > 0 || reason === 'ServerTimeout' ? retryAfterSeconds * 1000 : undefined;
 }
 
 /**

@@ -105,6 +105,9 @@ test('causes and the delay that the server asks for are read from the details', 
   expect(suggestsClientDelay(failure(429, 'TooManyRequests', { retryAfterSeconds: 2 }))).toBe(2000);
   expect(suggestsClientDelay(failure(500, 'ServerTimeout', { retryAfterSeconds: 0 }))).toBe(0);
   expect(suggestsClientDelay(failure(503, 'ServiceUnavailable', { retryAfterSeconds: 0 }))).toBeUndefined();
+  expect(suggestsClientDelay(failure(504, 'ServerTimeout', { kind: 'pods' }))).toBe(0); // Go does not write a zero
+  expect(suggestsClientDelay(failure(429, '', { retryAfterSeconds: 0 }))).toBeUndefined();
+  expect(suggestsClientDelay(failure(504, 'ServerTimeout'))).toBeUndefined();
   expect(suggestsClientDelay(failure(404, 'NotFound'))).toBeUndefined();
   expect(suggestsClientDelay(new Error('x'))).toBeUndefined();
 });

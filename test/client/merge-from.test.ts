@@ -52,6 +52,7 @@ describe('mergeFrom', () => {
     for (const modified of [
       { a: null, b: {} },
       { a: 1, b: { deep: { c: null } } },
+      { a: 1, b: { list: [[{ c: null, d: 1 }]] } }, // kept in the patch, and left out by the server without a word
     ])
       expect(() => mergeFrom(before).to(modified)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
     expect(mergeFrom(before).to({ a: 1, b: { list: [null] } }).body).toEqual({ b: { list: [null] } });
