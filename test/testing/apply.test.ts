@@ -1,14 +1,13 @@
 /** Server-side apply without a real server; that the two agree is for test/e2e/same-answers. */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, type Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import { APPLY_PATCH, type Body, type Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
 
-const APPLY = 'application/apply-patch+yaml';
 const STRATEGIC = 'application/strategic-merge-patch+json';
 const PODS = '/api/v1/namespaces/default/pods';
 
 const apply = (api: Client, path: string, manager: string, body: unknown, query: Record<string, string> = {}) =>
-  api.send('PATCH', path, { body, type: APPLY, query: { fieldManager: manager, ...query } });
+  api.send('PATCH', path, { body, type: APPLY_PATCH, query: { fieldManager: manager, ...query } });
 
 interface Manager {
   manager: string;

@@ -53,6 +53,7 @@ export interface Send {
   signal?: AbortSignal;
 }
 
+export const APPLY_PATCH = 'application/apply-patch+yaml';
 export const JSON_PATCH = 'application/json-patch+json';
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';

@@ -2,7 +2,7 @@
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { judge } from '../client/random-schemas.ts';
-import { type Client, CONFIG_MAPS, configMap, JSON_PATCH, start } from './client.ts';
+import { APPLY_PATCH, type Client, CONFIG_MAPS, configMap, JSON_PATCH, start } from './client.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';
@@ -113,6 +113,31 @@ describe('a schema', () => {
     expect(status).toBe(422);
     expect(body.details.causes?.[0]).toMatchObject(cause);
     expect((await api.get(`${SITES}/a`)).status).toBe(404);
+  });
+
+  // What is applied is merged and not decoded: null, also that of a map whose last member is applied no longer, was dropped where the real
+  // server refuses it.
+  test('refuses a null that is applied, and drops one that is sent', async () => {
+    const api = await withSites();
+    const apply = (fields: object, name = 'a') =>
+      api.send('PATCH', `${SITES}/${name}`, {
+        body: site(fields, name),
+        type: APPLY_PATCH,
+        query: { fieldManager: 'one' },
+      });
+    const wrong = (field: string, type: string) => ({
+      status: 422,
+      body: { details: { causes: [{ field, message: expect.stringContaining(`must be of type ${type}: "null"`) }] } },
+    });
+    expect(await apply({ host: 'ab', mode: null })).toMatchObject(wrong('spec.mode', 'string'));
+    const made = await api.make(SITES, site({ host: 'ab', mode: null, replicas: null, free: {} }));
+    expect(made.spec).toEqual({ host: 'ab', replicas: 2, nested: { x: 'y' }, free: {} });
+    expect((await apply({ free: { m: '1' } })).status).toBe(200);
+    expect(await apply({ tags: ['a'] })).toMatchObject(wrong('spec.free', 'object'));
+    expect((await api.get(`${SITES}/a`)).body.spec).toMatchObject({ free: { m: '1' } });
+    expect(await apply({ host: null }, 'b')).toMatchObject(wrong('spec.host', 'string'));
+    const { body } = await apply({ host: 'ab', nested: { x: null } }, 'b');
+    expect(body.spec).toEqual({ host: 'ab', replicas: 2, nested: { x: 'y' } });
   });
 
   test('does not hold an update to what was wrong before and stays', async () => {

@@ -137,7 +137,7 @@ export class Registry {
     }
     requireKind(kind, object, name);
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
-    const prepared = prepare(learned, object);
+    const prepared = prepare(learned, object, owners !== undefined);
     const now = this.#now();
     const managedFields =
       owners === undefined
@@ -191,7 +191,7 @@ export class Registry {
     const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
     if (existing !== undefined) {
       this.#requireVersion(kind, path, wanted, existing);
-      return this.#write(kind, path, existing, withOwners(prepare(kind, wanted), result.managedFields), options);
+      return this.#write(kind, path, existing, withOwners(prepare(kind, wanted, true), result.managedFields), options);
     }
     const uid = stringAt(metadataOf(wanted), 'uid');
     if (uid !== '') {

@@ -191,9 +191,11 @@ function refuse(subject: Subject, errors: FieldError[]): void {
 /**
  * What a kind makes of an object as it is read, before anybody comes to own its fields: a Lease has a spec, a Secret a type and its
  * stringData in data, a Namespace its name as a label, a custom object the defaults of its schema and no member that it does not know.
+ *
+ * @param applied it is what an applied configuration led to, and was not read
  */
-export function prepare(kind: Kind, object: JsonObject): JsonObject {
-  if (!kind.builtIn) return kind.schema === undefined ? object : structured(kind.schema, object);
+export function prepare(kind: Kind, object: JsonObject, applied = false): JsonObject {
+  if (!kind.builtIn) return kind.schema === undefined ? object : structured(kind.schema, object, applied);
   if (kind.plural === 'namespaces' && kind.group === '') {
     const metadata = metadataOf(object);
     const labels = { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': stringAt(metadata, 'name') };

@@ -1,14 +1,15 @@
 /**
- * What a custom object is made into by its schema: members that it does not know go (pruning), those that have a default and are not
- * there get it, and null where it is not allowed counts as not there.
+ * What a custom object is made into by its schema: members that it does not know go (pruning), null where it is not allowed goes as it is
+ * decoded, and those that have a default and are not there, or null where that is not allowed, get it.
  * apiextensions-apiserver: pkg/apiserver/schema/pruning, defaulting.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { additional, isEmbedded, keepsUnknown, type Schema, schemaAt } from './structural.ts';
 
-/** @param root of the object itself, whose metadata the server knows */
-export function structured(schema: Schema, object: JsonObject): JsonObject {
-  return withDefaults(schema, prune(schema, object, true)) as JsonObject;
+/** @param applied the object was merged and not decoded: its nulls stay, to be refused */
+export function structured(schema: Schema, object: JsonObject, applied: boolean): JsonObject {
+  const known = prune(schema, object, true);
+  return withDefaults(schema, applied ? known : withoutNulls(schema, known)) as JsonObject;
 }
 
 const RESOURCE = ['apiVersion', 'kind', 'metadata'];
@@ -41,8 +42,28 @@ export function prune(schema: Schema, value: Json, isRoot: boolean, unknown?: (p
 /** A default of null is none to the real server: Go reads it as absent. */
 const hasDefault = (schema: JsonObject): boolean => schema.default !== undefined && schema.default !== null;
 
+const wrongNull = (schema: JsonObject, value: Json | undefined): boolean => value === null && schema.nullable !== true;
+
+/** The value less the nulls that are not allowed; those that have a default stay, and become it. */
+function withoutNulls(schema: Schema, value: Json): Json {
+  if (Array.isArray(value)) {
+    const items = schemaAt(schema, 'items');
+    return items === undefined ? value : value.map((item: Json) => withoutNulls(items, item));
+  }
+  if (!isObject(value)) return value;
+  const properties = schemaAt(schema, 'properties') ?? {};
+  const rest = additional(schema);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      const of = schemaAt(properties, name) ?? rest;
+      if (!isObject(of) || member === undefined) return [[name, member]];
+      return wrongNull(of, member) && !hasDefault(of) ? [] : [[name, withoutNulls(of, member)]];
+    }),
+  );
+}
+
 /** The value with the defaults of its schema, and of what lies below. */
-export function withDefaults(schema: Schema, value: Json): Json {
+function withDefaults(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) {
     const items = schemaAt(schema, 'items');
     return items === undefined ? value : value.map((item: Json) => defaultItem(items, item));
@@ -53,24 +74,19 @@ export function withDefaults(schema: Schema, value: Json): Json {
   for (const [name, property] of properties) {
     if (!isObject(property)) continue;
     const had = members.get(name);
-    const absent = had === undefined || (had === null && property.nullable !== true && hasDefault(property));
-    if (absent && hasDefault(property)) members.set(name, withDefaults(property, property.default as Json));
-    else if (had === null && property.nullable !== true) members.delete(name);
-    else if (had !== undefined) members.set(name, withDefaults(property, had));
+    if (had !== undefined) members.set(name, defaultItem(property, had));
+    else if (hasDefault(property)) members.set(name, withDefaults(property, property.default as Json));
   }
   const rest = additional(schema);
   if (isObject(rest)) {
     const named = new Set(properties.map(([name]) => name));
     for (const [name, member] of members) {
       if (named.has(name) || member === undefined) continue;
-      if (member === null && rest.nullable !== true && !hasDefault(rest)) members.delete(name);
-      else members.set(name, defaultItem(rest, member));
+      members.set(name, defaultItem(rest, member));
     }
   }
   return Object.fromEntries(members);
 }
 
 const defaultItem = (schema: Schema, item: Json): Json =>
-  item === null && schema.nullable !== true && hasDefault(schema)
-    ? withDefaults(schema, schema.default as Json)
-    : withDefaults(schema, item);
+  withDefaults(schema, wrongNull(schema, item) && hasDefault(schema) ? (schema.default as Json) : item);

@@ -190,11 +190,7 @@ function validateMembers(schema: Schema, value: JsonObject, old: Json | undefine
   const properties = schemaAt(schema, 'properties');
   const rest = additional(schema);
   for (const name of Array.isArray(required) ? (required as readonly Json[]) : []) {
-    const member = value[String(name)];
-    const property = properties === undefined ? undefined : schemaAt(properties, String(name));
-    if (member === undefined || (member === null && property?.type !== undefined && property.nullable !== true)) {
-      errors.push(fieldRequired(at(String(name)), ''));
-    }
+    if (value[String(name)] === undefined) errors.push(fieldRequired(at(String(name)), ''));
   }
   for (const [name, member] of Object.entries(value)) {
     if (isEmbedded(schema) && ['apiVersion', 'kind', 'metadata'].includes(name)) continue;

@@ -46,6 +46,15 @@ const RIGHT: JsonObject[] = [
   { host: 'ab', either: { a: '1' } },
 ];
 
+const APPLIED_NULLS: JsonObject[] = [
+  { host: null },
+  { host: 'ab', tags: null },
+  { host: 'ab', mode: null, nested: { x: null } },
+  { host: 'ab', maybe: null, free: { a: null } },
+  { host: 'ab', labels: { a: null } },
+  { host: 'ab', rules: [{ name: 'a', value: null }] },
+];
+
 export const schemas: Exchange[] = [
   ...WRONG.map(
     ([what, spec]): Exchange => ({
@@ -101,6 +110,21 @@ export const schemas: Exchange[] = [
       await things.apply('a', 'one', { spec: { host: 'ab' } });
       await things.apply('a/status', 'one', { status: { conditions: [{ type: 'Ready', status: 'True' }] } });
       await things.apply('a/status', 'two', { status: { conditions: [{ type: 'Other', status: 'True' }] } });
+    },
+  },
+  {
+    name: 'null that is applied is held to the schema, and so is a map whose last member is applied no longer',
+    async run(api) {
+      const things = api.of(sites);
+      for (const [at, spec] of APPLIED_NULLS.entries()) await things.apply(`a${at}`, 'one', { spec });
+      await things.create(things.object('b', { spec: { host: 'ab', labels: {}, free: {} } }));
+      for (const map of ['labels', 'free']) {
+        await things.apply('b', 'one', { spec: { [map]: { q: '1' } } });
+        await things.apply('b', 'one', { spec: { on: true } });
+        await things.get('b');
+      }
+      await things.apply('b/status', 'one', { status: { conditions: null } });
+      await things.patch('b/status', 'merge', { status: { conditions: null, replicas: 1 } });
     },
   },
   {
