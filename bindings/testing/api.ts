@@ -21,7 +21,7 @@ import { isObject, type JsonObject } from './json.ts';
 import { list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
 import { mediaType, patchTypeOf, unsupportedBody, viewFor } from './media-types.ts';
-import { deleteOptions, type FieldValidation, writeOptions } from './options.ts';
+import { deleteOptions, deletionWarnings, type FieldValidation, writeOptions } from './options.ts';
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
@@ -177,7 +177,11 @@ export class Api {
         const options = deleteOptions(await readBody(request), query);
         const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
         const version = this.registry.versions.current;
-        return json(200, view.list(kind, this.registry.deleteCollection(path, matches, options), { version }));
+        const write = (): Written => {
+          const chosen = this.registry.deleteCollection(path, matches, options);
+          return { code: 200, json: view.list(kind, chosen, { version }) };
+        };
+        return answer(write, deletionWarnings(kind, options));
       }
       default:
         throw methodNotAllowed();
@@ -205,8 +209,8 @@ export class Api {
         return answer(() => this.registry.update(path, change, options), warnings);
       }
       case 'DELETE': {
-        const written = this.registry.delete(path, deleteOptions(await readBody(request), query));
-        return json(written.code, written.json);
+        const options = deleteOptions(await readBody(request), query);
+        return answer(() => this.registry.delete(path, options), deletionWarnings(kind, options));
       }
       default:
         throw methodNotAllowed();

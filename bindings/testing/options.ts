@@ -5,6 +5,7 @@
 import { type Incoming, parseJson } from './body.ts';
 import { isObject, objectAt, stringAt } from './json.ts';
 import { isTrue } from './list-options.ts';
+import type { Kind } from './registry/kinds.ts';
 import type { DeleteOptions, WriteOptions } from './registry/registry.ts';
 import {
   badRequest,
@@ -97,4 +98,12 @@ export function deleteOptions(body: string, query: URLSearchParams): DeleteOptio
     ...(propagation === undefined ? {} : { propagation }),
     dryRun: inBody || asked.dryRun,
   };
+}
+
+/** Who deletes Jobs without a policy is told what becomes of their Pods. */
+export function deletionWarnings(kind: Kind, options: DeleteOptions): readonly string[] {
+  if (kind.plural !== 'jobs' || !kind.orphans || options.propagation !== undefined) return [];
+  return [
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  ];
 }

@@ -317,6 +317,23 @@ describe('delete', () => {
     expect((await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Sideways' })).status).toBe(422);
   });
 
+  // A Job and a ReplicationController went at once, as if the policy were Background for all kinds.
+  test('of a Job or a ReplicationController orphans what it made, unless told otherwise', async () => {
+    const { api } = await start();
+    const jobs = '/apis/batch/v1/namespaces/default/jobs';
+    const controllers = '/api/v1/namespaces/default/replicationcontrollers';
+    const finalizers = ['foregroundDeletion'];
+    for (const path of [jobs, controllers]) {
+      await api.make(path, { metadata: { name: 'a' } });
+      const { body, header } = await api.delete(`${path}/a`);
+      expect(body.metadata).toMatchObject({ finalizers: ['orphan'], generation: 2 });
+      expect(header('warning')?.includes('child pods are preserved by default') ?? false).toBe(path === jobs);
+      expect((await api.delete(`${path}/a`, { propagationPolicy: 'Background' })).body.status).toBe('Success');
+      await api.make(path, { metadata: { name: 'a', finalizers } });
+      expect((await api.delete(`${path}/a`)).body.metadata).toMatchObject({ finalizers });
+    }
+  });
+
   test('of a collection deletes what its selectors choose, and answers with that', async () => {
     const { api } = await start();
     for (const [name, app] of [

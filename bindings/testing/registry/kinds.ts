@@ -40,6 +40,8 @@ export interface Kind extends ResourceName {
   createOnUpdate: boolean;
   /** A delete answers with the object instead of a Status. */
   returnsDeleted: boolean;
+  /** A delete that names no policy leaves the dependents to themselves. */
+  orphans: boolean;
   /** false: its definition was deleted, or it was removed; its paths lead nowhere. */
   served: boolean;
   /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
@@ -60,14 +62,15 @@ export interface ScalePaths {
 /**
  * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural, flags, short names.
  * n namespaced · s status subresource · g generation · c update needs a resourceVersion · u an update may create ·
- * r a delete answers with the object · k scale subresource · a in the category `all` · x in `api-extensions`.
+ * r a delete answers with the object · o it orphans unless told otherwise · k scale subresource · a in the category `all` ·
+ * x in `api-extensions`.
  */
 const BUILT_IN: Record<string, string> = {
   v1: `
     ConfigMap configmaps n cm; Endpoints endpoints nu ep; Event events nu ev; LimitRange limitranges nu limits;
     Namespace namespaces sr ns; Node nodes s no; PersistentVolume persistentvolumes sr pv;
     PersistentVolumeClaim persistentvolumeclaims nsr pvc; Pod pods nsgra po; PodTemplate podtemplates ngr;
-    ReplicationController replicationcontrollers nsgka rc; ResourceQuota resourcequotas nsr quota; Secret secrets n;
+    ReplicationController replicationcontrollers nsgoka rc; ResourceQuota resourcequotas nsr quota; Secret secrets n;
     Service services nsura svc; ServiceAccount serviceaccounts nr sa`,
   'admissionregistration.k8s.io/v1': `
     MutatingAdmissionPolicy mutatingadmissionpolicies gcx; MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings gcx;
@@ -82,7 +85,7 @@ const BUILT_IN: Record<string, string> = {
     ReplicaSet replicasets nsgka rs; StatefulSet statefulsets nsgka sts`,
   'autoscaling/v1': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
   'autoscaling/v2': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
-  'batch/v1': 'CronJob cronjobs nsga cj; Job jobs nsga',
+  'batch/v1': 'CronJob cronjobs nsga cj; Job jobs nsgoa',
   'certificates.k8s.io/v1': 'CertificateSigningRequest certificatesigningrequests s csr',
   'coordination.k8s.io/v1': 'Lease leases ncu',
   'discovery.k8s.io/v1': 'EndpointSlice endpointslices ng',
@@ -140,6 +143,7 @@ function builtIns(): Kind[] {
         unconditional: !has('c'),
         createOnUpdate: has('u'),
         returnsDeleted: has('r'),
+        orphans: has('o'),
         served: true,
         categories: has('a') ? ['all'] : has('x') ? ['api-extensions'] : [],
         ...(has('k') ? { scale: BUILT_IN_SCALE } : {}),
@@ -173,6 +177,7 @@ function guess(name: ResourceName): Kind {
     unconditional: false,
     createOnUpdate: false,
     returnsDeleted: false,
+    orphans: false,
     served: true,
   };
 }

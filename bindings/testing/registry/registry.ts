@@ -233,7 +233,7 @@ export class Registry {
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
     requirePreconditions(kind, path, existing, options);
     if (isDefinition(kind) && !options.dryRun) return { code: 200, json: this.#deleteDefinition(store, existing) };
-    const left = this.#remove(store, existing, options);
+    const left = this.#remove(kind, store, existing, options);
     if (left.pending || kind.returnsDeleted) {
       const object = JSON.parse(left.json) as JsonObject;
       return { code: 200, json: shownAs(kind, { object, json: left.json }).json };
@@ -252,14 +252,19 @@ export class Registry {
     for (const stored of chosen) {
       requirePreconditions(kind, path, stored, options);
       if (isDefinition(kind) && !options.dryRun) this.#deleteDefinition(store, stored);
-      else this.#remove(store, stored, options);
+      else this.#remove(kind, store, stored, options);
     }
     return chosen;
   }
 
   /** Marks the object for deletion while finalizers hold it, and removes it when none does. */
-  #remove(store: ResourceStore, existing: Stored, options: DeleteOptions): { pending: boolean; json: string } {
-    const finalizers = finalizersFor(metadataOf(existing.object), options.propagation);
+  #remove(
+    kind: Kind,
+    store: ResourceStore,
+    existing: Stored,
+    options: DeleteOptions,
+  ): { pending: boolean; json: string } {
+    const finalizers = finalizersFor(kind, metadataOf(existing.object), options.propagation);
     if (finalizers.length > 0) {
       const next = forDeletion(existing.object, finalizers, this.#now());
       if (options.dryRun || sameJson(next, existing.object)) return { pending: true, json: JSON.stringify(next) };
@@ -373,14 +378,16 @@ function requirePreconditions(kind: Kind, path: ResourcePath, existing: Stored, 
 
 /**
  * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not have and this server
- * has not either: the object stays until somebody takes the finalizer away. The default is Background.
+ * has not either: the object stays until somebody takes the finalizer away. Without a policy it is what the finalizers say, or else the
+ * kind: Background for most.
  */
-function finalizersFor(metadata: JsonObject, propagation: DeleteOptions['propagation']): readonly string[] {
+function finalizersFor(kind: Kind, metadata: JsonObject, asked: DeleteOptions['propagation']): readonly string[] {
   const has = (Array.isArray(metadata.finalizers) ? metadata.finalizers : []) as readonly string[];
-  if (propagation === undefined) return has;
   const others = has.filter((finalizer) => finalizer !== 'foregroundDeletion' && finalizer !== 'orphan');
-  if (propagation === 'Background') return others;
-  const wanted = propagation === 'Orphan' ? 'orphan' : 'foregroundDeletion';
+  const policy = asked ?? (kind.orphans && others.length === has.length ? 'Orphan' : undefined);
+  if (policy === undefined) return has;
+  if (policy === 'Background') return others;
+  const wanted = policy === 'Orphan' ? 'orphan' : 'foregroundDeletion';
   return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
 }
 

@@ -1,7 +1,8 @@
 /** Exchanges about single objects, third part: deletion, with finalizers, conditions and options. */
 import type { Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
-import { configMaps, widgets } from './resources.ts';
+import { configMaps, jobs, widgets } from './resources.ts';
+import { jobSpec } from './templates.ts';
 
 const DELETION_PARAMETERS: Query[] = [
   { propagationPolicy: 'Foreground' },
@@ -37,6 +38,21 @@ export const deletions: Exchange[] = [
       const { body } = await things.get('one');
       await things.put('one', { ...body, metadata: { ...body.metadata, finalizers: [] }, spec: { size: 2 } });
       await things.get('one');
+    },
+  },
+  {
+    name: 'a deletion of a Job orphans its Pods unless told otherwise, and says so',
+    async run(api) {
+      const things = api.of(jobs);
+      for (const options of [undefined, {}, { orphanDependents: false }, { propagationPolicy: 'Orphan' }]) {
+        for (const finalizers of [[], ['e.x/a'], ['foregroundDeletion']]) {
+          await things.create(things.object('one', { metadata: { finalizers, labels: { app: 'a' } }, spec: jobSpec }));
+          await things.delete('one', options);
+          await things.patch('one', 'merge', { metadata: { finalizers: null } });
+        }
+      }
+      await things.delete('one');
+      await things.deleteAll();
     },
   },
   {

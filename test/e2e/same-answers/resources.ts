@@ -41,6 +41,7 @@ export const deployments: ResourceType = {
   kind: 'Deployment',
   plural: 'deployments',
 };
+export const jobs: ResourceType = { prefix: '/apis/batch/v1', apiVersion: 'batch/v1', kind: 'Job', plural: 'jobs' };
 export const coreEvents: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Event', plural: 'events' };
 export const events: ResourceType = {
   prefix: '/apis/events.k8s.io/v1',

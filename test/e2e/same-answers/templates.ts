@@ -26,6 +26,18 @@ export const template = (containers: JsonObject[], fields: JsonObject = {}): Jso
   spec: podSpec(containers, fields),
 });
 
+export const jobSpec: JsonObject = {
+  parallelism: 1,
+  completions: 1,
+  backoffLimit: 6,
+  manualSelector: true,
+  selector: { matchLabels: { app: 'a' } },
+  template: template([container('a')], { restartPolicy: 'Never' }),
+  completionMode: 'NonIndexed',
+  suspend: false,
+  podReplacementPolicy: 'TerminatingOrFailed',
+};
+
 export const deploymentSpec = (fields: JsonObject = {}): JsonObject => ({
   replicas: 2,
   selector: { matchLabels: { app: 'a' } },
