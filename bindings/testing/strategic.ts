@@ -80,14 +80,14 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
   return Object.fromEntries(result);
 }
 
-/** `$retainKeys` names all members that stay; what the patch sets must be among them. */
+/** `$retainKeys` names all members that stay; what the patch sets must be among them, what it removes need not. */
 function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   const keys = patch[RETAIN_KEYS];
   if (keys === undefined) return original;
   const wrong = (): ApiError => badRequest('invalid patch format of retainKeys');
   if (!isList(keys)) throw wrong();
-  for (const name of Object.keys(patch)) {
-    if (!name.startsWith('$') && !has(keys, name)) throw wrong();
+  for (const [name, value] of Object.entries(patch)) {
+    if (!name.startsWith('$') && value !== null && !has(keys, name)) throw wrong();
   }
   return Object.fromEntries(Object.entries(original).filter(([name]) => has(keys, name)));
 }

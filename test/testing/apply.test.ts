@@ -252,6 +252,12 @@ describe('a strategic merge patch', () => {
       { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/' } }] },
       { volumes: [{ name: 'v', hostPath: { path: '/' } }] },
     ],
+    // kubectl removes what it does not retain a second time, by null.
+    [
+      'retains keys and takes null for the others',
+      { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/' }, emptyDir: null }] },
+      { volumes: [{ name: 'v', hostPath: { path: '/' } }] },
+    ],
   ])('%s', async ([, spec, expected]) => {
     const { api } = await start();
     const made = {

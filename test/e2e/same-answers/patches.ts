@@ -87,6 +87,12 @@ export const patches: Exchange[] = [
       const things = api.of(deployments);
       await things.create(things.object('one', { spec: deploymentSpec() }));
       await things.patch('one', 'strategic', { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } });
+      const rollingUpdate = { maxUnavailable: 1, maxSurge: 1 };
+      const rolling = { $retainKeys: ['type', 'rollingUpdate'], type: 'RollingUpdate', rollingUpdate };
+      await things.patch('one', 'strategic', { spec: { strategy: rolling } });
+      const recreate = { $retainKeys: ['type'], type: 'Recreate' };
+      await things.patch('one', 'strategic', { spec: { strategy: { ...recreate, rollingUpdate } } });
+      await things.patch('one', 'strategic', { spec: { strategy: { ...recreate, rollingUpdate: null } } });
     },
   },
   {
