@@ -1,6 +1,6 @@
 /** Request bodies: read within the real server's limit, decoded as JSON, refused with the words Go's decoder has. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject, type Json, type JsonObject } from './json.ts';
+import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
 import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from './registry/kinds.ts';
 import { type ApiError, badRequest, tooLarge } from './status.ts';
 
@@ -76,24 +76,22 @@ export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject
 
 /** @param text the object as JSON, asked for on failure alone */
 export function checkObject(kind: Kind, kinds: Kinds, object: Json, text: () => string): JsonObject {
-  const refuse = (value: Json, into: string): Error => {
-    const type =
-      value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
-    return unrecognized(
-      kind,
-      text(),
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into ${into}`,
-    );
-  };
-  if (!isObject(object)) throw refuse(object, `Go value of type ${TYPE_META}`);
-  for (const member of ['apiVersion', 'kind']) {
-    const value = object[member];
-    if (value === undefined || typeof value === 'string') continue;
-    throw refuse(value, `Go struct field .${member} of type string`);
-  }
+  requireTypeMeta(object, (why) => unrecognized(kind, text(), why));
   if (kind.builtIn) requireBuiltIn(kind, kinds, object);
   else requireCustom(kind, object, text);
   return object;
+}
+
+/** Only an object says of which kind it is, and in words. */
+export function requireTypeMeta(value: Json, fail: (why: string) => Error): asserts value is JsonObject {
+  const refuse = (wrong: Json, into: string): Error =>
+    fail(`couldn't get version/kind; json parse error: ${unmarshalError(wrong, into)}`);
+  if (!isObject(value)) throw refuse(value, `Go value of type ${TYPE_META}`);
+  for (const name of ['apiVersion', 'kind']) {
+    const member = value[name];
+    if (member === undefined || typeof member === 'string') continue;
+    throw refuse(member, `Go struct field .${name} of type string`);
+  }
 }
 
 const TYPE_META =

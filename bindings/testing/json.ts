@@ -55,3 +55,15 @@ export function goText(value: Json | undefined): string {
   const names = Object.keys(value).sort();
   return `map[${names.map((name) => `${name}:${goText(value[name])}`).join(' ')}]`;
 }
+
+/** What Go's JSON decoder says of a value that it cannot read into what is there. */
+export function unmarshalError(value: Json, into: string): string {
+  const type = Array.isArray(value)
+    ? 'array'
+    : typeof value === 'boolean'
+      ? 'bool'
+      : value === null
+        ? 'null'
+        : typeof value;
+  return `json: cannot unmarshal ${type} into ${into}`;
+}

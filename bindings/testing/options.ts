@@ -2,8 +2,8 @@
  * The options of writes, from the query and, for deletions, from the body: who writes, whether it counts, what is done about fields that
  * the kind does not have. What may be combined is apimachinery's rule (pkg/apis/meta/v1/validation).
  */
-import { type Incoming, parseJson } from './body.ts';
-import { isObject, objectAt, stringAt } from './json.ts';
+import { type Incoming, parseJson, requireTypeMeta } from './body.ts';
+import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
 import { isTrue } from './list-options.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { DeleteOptions, WriteOptions } from './registry/registry.ts';
@@ -46,7 +46,7 @@ export function writeOptions(request: Incoming, query: URLSearchParams, kind: st
       errors.push(fieldInvalid('fieldManager', manager, `should only contain printable characters; ${why}`));
     }
   }
-  const { dryRun, error } = dryRunOf(query);
+  const { dryRun, error } = dryRunOf(dryRunsIn(query));
   if (error !== undefined) errors.push(error);
   const asked = query.get('fieldValidation') ?? '';
   const fieldValidation = VALIDATIONS.find((known) => known === asked) ?? 'Warn';
@@ -63,41 +63,99 @@ function userAgent(request: Incoming): string {
   return name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '').slice(0, LONGEST_MANAGER);
 }
 
-function dryRunOf(query: URLSearchParams): { dryRun: boolean; error?: FieldError } {
-  const values = query.getAll('dryRun').filter((value) => value !== '');
+const dryRunsIn = (query: URLSearchParams): string[] => query.getAll('dryRun').filter((value) => value !== '');
+
+function dryRunOf(values: readonly Json[]): { dryRun: boolean; error?: FieldError } {
   if (values.every((value) => value === 'All')) return { dryRun: values.length > 0 };
   return { dryRun: false, error: fieldNotSupported('dryRun', values, ['All']) };
 }
 
 const PROPAGATION = ['Foreground', 'Background', 'Orphan'] as const;
 
+/** DeleteOptions as they are given: what is undefined is not there. */
+interface Given {
+  propagationPolicy: string | undefined;
+  orphanDependents: boolean | undefined;
+  dryRun: readonly Json[];
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+}
+
 /** DeleteOptions come as a body, or as query parameters where there is none. */
 export function deleteOptions(body: string, query: URLSearchParams): DeleteOptions {
-  const given =
-    body.trim() === ''
-      ? {}
-      : parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
-  const options = isObject(given) ? given : {};
-  const preconditions = objectAt(options, 'preconditions');
-  const named = stringAt(options, 'propagationPolicy') || (query.get('propagationPolicy') ?? '');
-  const orphan =
-    options.orphanDependents ?? (query.has('orphanDependents') ? isTrue(query.get('orphanDependents')) : undefined);
-  const policy = named === '' && typeof orphan === 'boolean' ? (orphan ? 'Orphan' : 'Background') : named;
+  const {
+    propagationPolicy: policy,
+    orphanDependents: orphans,
+    dryRun,
+    ...preconditions
+  } = body.trim() === '' ? givenByQuery(query) : givenByBody(body);
   const propagation = PROPAGATION.find((known) => known === policy);
-  if (policy !== '' && propagation === undefined) {
-    throw invalidOptions('DeleteOptions', [fieldNotSupported('propagationPolicy', policy, [...PROPAGATION, 'nil'])]);
+  const errors: FieldError[] = [];
+  if (policy !== undefined && orphans !== undefined) {
+    const why = 'orphanDependents and deletionPropagation cannot be both set';
+    errors.push(fieldInvalid('propagationPolicy', policy, why));
   }
-  const asked = dryRunOf(query);
-  if (asked.error !== undefined) throw invalidOptions('DeleteOptions', [asked.error]);
-  const inBody = Array.isArray(options.dryRun) && options.dryRun.includes('All');
-  const uid = stringAt(preconditions, 'uid');
-  const resourceVersion = stringAt(preconditions, 'resourceVersion');
+  if (policy !== propagation) errors.push(fieldNotSupported('propagationPolicy', policy, [...PROPAGATION, 'nil']));
+  const asked = dryRunOf(dryRun);
+  if (asked.error !== undefined) errors.push(asked.error);
+  if (errors.length > 0) throw invalidOptions('DeleteOptions', errors);
   return {
-    ...(uid === '' ? {} : { uid }),
-    ...(resourceVersion === '' ? {} : { resourceVersion }),
-    ...(propagation === undefined ? {} : { propagation }),
-    dryRun: inBody || asked.dryRun,
+    ...preconditions,
+    propagation: propagation ?? (orphans === undefined ? undefined : orphans ? 'Orphan' : 'Background'),
+    cascades: orphans === false,
+    dryRun: asked.dryRun,
   };
+}
+
+function givenByQuery(query: URLSearchParams): Given {
+  const grace = query.get('gracePeriodSeconds') ?? '';
+  if (!/^([+-]?\d+)?$/.test(grace)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+  }
+  return {
+    dryRun: dryRunsIn(query),
+    propagationPolicy: query.get('propagationPolicy') ?? undefined,
+    orphanDependents: query.has('orphanDependents') ? isTrue(query.get('orphanDependents')) : undefined,
+  };
+}
+
+/** A member that is there and not null; throws 400 for one that Go does not read into its type. */
+function read<T extends Json>(
+  from: JsonObject,
+  path: string,
+  type: string,
+  fits: (value: Json) => value is T,
+): T | undefined {
+  const value = from[path.slice(path.lastIndexOf('.') + 1)] ?? undefined;
+  if (value === undefined || fits(value)) return value;
+  throw badRequest(unmarshalError(value, `Go struct field ${path} of type ${type}`));
+}
+
+const isText = (value: Json): value is string => typeof value === 'string';
+const isBoolean = (value: Json): value is boolean => typeof value === 'boolean';
+const isInteger = (value: Json): value is number => Number.isInteger(value);
+const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
+
+function givenByBody(body: string): Given {
+  const options = parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`)) ?? {};
+  requireTypeMeta(options, badRequest);
+  const { kind = '', apiVersion = 'meta.k8s.io/v1' } = options;
+  if (kind !== '' && kind !== 'DeleteOptions') {
+    throw badRequest(
+      `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  }
+  read(options, 'DeleteOptions.gracePeriodSeconds', 'int64', isInteger);
+  const preconditions = read(options, 'DeleteOptions.preconditions', 'v1.Preconditions', isObject) ?? {};
+  const uid = read(preconditions, 'Preconditions.preconditions.uid', 'types.UID', isText);
+  const resourceVersion = read(preconditions, 'Preconditions.preconditions.resourceVersion', 'string', isText);
+  const orphanDependents = read(options, 'DeleteOptions.orphanDependents', 'bool', isBoolean);
+  const propagationPolicy = read(options, 'DeleteOptions.propagationPolicy', 'v1.DeletionPropagation', isText);
+  const dryRun = read(options, 'DeleteOptions.dryRun', '[]string', isList) ?? [];
+  const wrong = dryRun.find((value) => !isText(value) && value !== null);
+  if (wrong !== undefined)
+    throw badRequest(unmarshalError(wrong, 'Go struct field DeleteOptions.dryRun of type string'));
+  return { dryRun, uid, resourceVersion, orphanDependents, propagationPolicy };
 }
 
 /** Who deletes Jobs without a policy is told what becomes of their Pods. */

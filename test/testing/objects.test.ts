@@ -317,6 +317,35 @@ describe('delete', () => {
     expect((await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Sideways' })).status).toBe(422);
   });
 
+  // Options that Go does not read, or that mean nothing, were taken for none: what asked for a dry run by `dryRun: 'All'` was deleted.
+  test.for<[what: string, options: unknown, status: number, message: string]>([
+    ['text for a dry run', { dryRun: 'All' }, 400, 'DeleteOptions.dryRun of type []string'],
+    ['a number for a dry run', { dryRun: [5] }, 400, 'DeleteOptions.dryRun of type string'],
+    ['another dry run', { dryRun: ['all'] }, 422, 'dryRun: Unsupported value: ["all"]: supported values: "All"'],
+    ['an empty uid', { preconditions: { uid: '' } }, 409, 'the UID in the precondition ()'],
+    ['an empty version', { preconditions: { resourceVersion: '' } }, 409, 'the ResourceVersion in the precondition ()'],
+    ['a number for a version', { preconditions: { resourceVersion: 5 } }, 400, 'resourceVersion of type string'],
+    ['a list of preconditions', { preconditions: [] }, 400, 'preconditions of type v1.Preconditions'],
+    ['a number for a policy', { propagationPolicy: 5 }, 400, 'propagationPolicy of type v1.DeletionPropagation'],
+    ['an empty policy', { propagationPolicy: '' }, 422, 'propagationPolicy: Unsupported value: ""'],
+    ['text for a grace period', { gracePeriodSeconds: '0' }, 400, 'gracePeriodSeconds of type int64'],
+    ['two policies', { orphanDependents: true, propagationPolicy: 'Orphan' }, 422, 'cannot be both set'],
+    ['no object', [], 400, 'cannot unmarshal array into Go value'],
+    [
+      'another kind',
+      { apiVersion: 'v1', kind: 'ConfigMap' },
+      400,
+      'no kind "ConfigMap" is registered for version "v1"',
+    ],
+  ])('with %s is refused, and the object stays', async ([, options, status, message]) => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('a'));
+    const answer = await api.delete(`${CONFIG_MAPS}/a`, options);
+    expect(answer).toMatchObject({ status, body: { message: expect.stringContaining(message) } });
+    expect((await api.delete(CONFIG_MAPS, options)).status).toBe(status);
+    expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(200);
+  });
+
   // A Job and a ReplicationController went at once, as if the policy were Background for all kinds.
   test('of a Job or a ReplicationController orphans what it made, unless told otherwise', async () => {
     const { api } = await start();

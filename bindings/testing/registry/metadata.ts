@@ -2,7 +2,7 @@
  * `metadata` as the server keeps it: the members it knows, of the types they must have, none of them empty. What a
  * client may not set (uid, times, generation, managedFields, selfLink) is decided in strategy.ts; here is only the shape.
  */
-import { isObject, type Json, type JsonObject, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, stringAt, unmarshalError } from '../json.ts';
 import { badRequest, type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';
 import type { Kind } from './kinds.ts';
 import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
@@ -25,17 +25,11 @@ const ORDER = [
   'managedFields',
 ];
 
-const goType = (value: Json): string => {
-  if (Array.isArray(value)) return 'array';
-  if (typeof value === 'boolean') return 'bool';
-  return typeof value;
-};
-
 /** The words of Go's JSON decoder, which the real server passes on. */
 const mismatch = (kind: Kind, member: string, value: Json, type: string): Error =>
   badRequest(
     `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ` +
-      `json: cannot unmarshal ${goType(value)} into Go struct field ObjectMeta.${member} of type ${type}`,
+      unmarshalError(value, `Go struct field ObjectMeta.${member} of type ${type}`),
   );
 
 /** Known members of the right types, in a fixed order; empty ones and null are dropped, unknown ones ignored. */

@@ -44,9 +44,11 @@ export interface Written {
 }
 
 export interface DeleteOptions {
-  uid?: string;
-  resourceVersion?: string;
-  propagation?: 'Foreground' | 'Background' | 'Orphan';
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+  propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
+  /** Asked for by the word of old, `orphanDependents: false`: an object that stays is then a 202. */
+  cascades?: boolean;
   dryRun: boolean;
 }
 
@@ -236,7 +238,8 @@ export class Registry {
     const left = this.#remove(kind, store, existing, options);
     if (left.pending || kind.returnsDeleted) {
       const object = JSON.parse(left.json) as JsonObject;
-      return { code: 200, json: shownAs(kind, { object, json: left.json }).json };
+      const code = left.pending && options.cascades === true ? 202 : 200;
+      return { code, json: shownAs(kind, { object, json: left.json }).json };
     }
     const status = deleted(ofResource(kind, path.name), stringAt(metadataOf(existing.object), 'uid'));
     return { code: 200, json: JSON.stringify(status) };

@@ -7,7 +7,26 @@ import { jobSpec } from './templates.ts';
 const DELETION_PARAMETERS: Query[] = [
   { propagationPolicy: 'Foreground' },
   { propagationPolicy: 'Sideways' },
+  { propagationPolicy: '' },
   { gracePeriodSeconds: '0' },
+  { gracePeriodSeconds: 'x' },
+  { dryRun: 'all' },
+  { orphanDependents: 'true', propagationPolicy: 'Orphan' },
+];
+const NOBODY: Query = { labelSelector: 'no=body' };
+
+const OPTIONS: unknown[] = [
+  ...[{ dryRun: 'All' }, { dryRun: ['all', ''] }, { dryRun: true }, { dryRun: [5] }, { dryRun: null }],
+  ...[{ preconditions: { uid: '' } }, { preconditions: { resourceVersion: '' } }, { preconditions: null }],
+  ...[{ preconditions: { uid: 5 } }, { preconditions: { resourceVersion: 5 } }, { preconditions: [] }],
+  ...[{ propagationPolicy: 5 }, { propagationPolicy: '' }, { propagationPolicy: null }],
+  ...[{ gracePeriodSeconds: '0' }, { gracePeriodSeconds: -1 }, { orphanDependents: 'yes' }],
+  ...[
+    { orphanDependents: true, propagationPolicy: 'Orphan' },
+    { propagationPolicy: 'Sideways', dryRun: ['all'] },
+  ],
+  ...['[]', 'true', 'null', { kind: 5 }, { kind: 'Other' }, { apiVersion: 'v1', kind: 'ConfigMap' }],
+  ...[{ kind: 'DeleteOptions' }, { apiVersion: 'any/v9', kind: 'DeleteOptions', odd: 1 }],
 ];
 
 export const deletions: Exchange[] = [
@@ -99,12 +118,29 @@ export const deletions: Exchange[] = [
     },
   },
   {
+    name: 'the options of a deletion are read as Go reads them, for one object and for many',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        for (const options of OPTIONS) {
+          await things.create(things.object('one'));
+          await things.delete('one', options);
+        }
+        for (const options of OPTIONS) await api.call('DELETE', things.path, { body: options, query: NOBODY });
+        await things.delete('none', { dryRun: ['all'] });
+      }
+    },
+  },
+  {
     name: 'the options of a deletion can be parameters',
     async run(api) {
       const things = api.of(configMaps);
       for (const query of DELETION_PARAMETERS) {
         await things.create(things.object('one'));
         await api.call('DELETE', `${things.path}/one`, { query });
+        // A body is all that counts.
+        await things.create(things.object('two'));
+        await api.call('DELETE', `${things.path}/two`, { query, body: {} });
         await things.patch('one', 'merge', { metadata: { finalizers: null } });
       }
     },
