@@ -13,6 +13,7 @@ import { apply } from './same-answers/apply.ts';
 import { deletions } from './same-answers/deletions.ts';
 import type { Exchange } from './same-answers/exchange.ts';
 import { initialEvents } from './same-answers/initial-events.ts';
+import { kinds } from './same-answers/kinds.ts';
 import { lists } from './same-answers/lists.ts';
 import { negotiation } from './same-answers/negotiation.ts';
 import { normalise } from './same-answers/normalise.ts';
@@ -39,6 +40,7 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['values', values],
   ['subresources and discovery', subresources],
   ['deletions', deletions],
+  ['kinds', kinds],
   ['lists', lists],
   ['watches', watches],
   ['initial events', initialEvents],

@@ -32,7 +32,7 @@ export interface Kind extends ResourceName {
   known: boolean;
   /** There is a status subresource. */
   status: boolean;
-  /** Whether `metadata.generation` counts, and what for: built-in kinds count `spec`, custom ones all but metadata and status. */
+  /** Whether `metadata.generation` counts, and what for: built-in kinds count `spec` (two of them more), custom ones all but metadata and status. */
   generation: 'spec' | 'all' | 'none';
   /** An update without resourceVersion is accepted. */
   unconditional: boolean;

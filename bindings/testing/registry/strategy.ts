@@ -144,6 +144,9 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
   });
 }
 
+/** What of their metadata counts as a generation of these built-in kinds too. */
+const COUNTED: Readonly<Record<string, string>> = { deployments: 'annotations', endpointslices: 'labels' };
+
 function withGeneration(
   kind: Kind,
   metadata: JsonObject,
@@ -157,7 +160,9 @@ function withGeneration(
     kind.generation === 'spec' && (now.spec !== undefined || old.spec !== undefined)
       ? sameJson(now.spec, old.spec)
       : sameJson(without(now, ...apart), without(old, ...apart));
-  return same ? metadata : { ...metadata, generation: was.generation + 1 };
+  const counted = kind.builtIn ? COUNTED[kind.plural] : undefined;
+  const sameMetadata = counted === undefined || sameJson(metadata[counted], was[counted]);
+  return same && sameMetadata ? metadata : { ...metadata, generation: was.generation + 1 };
 }
 
 /** The object marked for deletion, waiting for these finalizers. */

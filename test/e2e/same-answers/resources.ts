@@ -42,6 +42,12 @@ export const deployments: ResourceType = {
   plural: 'deployments',
 };
 export const jobs: ResourceType = { prefix: '/apis/batch/v1', apiVersion: 'batch/v1', kind: 'Job', plural: 'jobs' };
+export const endpointSlices: ResourceType = {
+  prefix: '/apis/discovery.k8s.io/v1',
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+};
 export const coreEvents: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Event', plural: 'events' };
 export const events: ResourceType = {
   prefix: '/apis/events.k8s.io/v1',
