@@ -13,6 +13,7 @@ import {
   groupList,
   resourceList,
   VERSION,
+  verbsOf,
 } from './discovery.ts';
 import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
@@ -174,6 +175,7 @@ export class Api {
         return answer(() => this.registry.create(path, object, options), warnings);
       }
       case 'DELETE': {
+        if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
         const options = deleteOptions(await readBody(request), query);
         const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
         const version = this.registry.versions.current;

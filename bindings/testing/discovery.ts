@@ -110,7 +110,8 @@ function subresourcesOf(kind: Kind): Subresource[] {
   return found;
 }
 
-const verbsOf = (kind: Kind): readonly string[] => {
+/** What may be done with the kind's objects. */
+export const verbsOf = (kind: Kind): readonly string[] => {
   if (!kind.builtIn) return CUSTOM_VERBS;
   return kind.plural === 'namespaces' ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS;
 };

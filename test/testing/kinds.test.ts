@@ -1,6 +1,6 @@
 /** Habits of built-in kinds that clients meet; that the real server has them is for test/e2e/same-answers. */
 import { expect, test } from 'vitest';
-import { start } from './client.ts';
+import { APPLY_PATCH, start } from './client.ts';
 
 // Of built-in kinds only the spec was counted.
 test.for([
@@ -14,4 +14,36 @@ test.for([
     seen.push((await api.patch(`${path}/a`, { metadata })).body.metadata.generation);
   }
   expect(seen).toEqual(generations);
+});
+
+test('the name of a Namespace is a label of it, also one that the server makes', async () => {
+  const { api } = await start();
+  for (const given of [{ name: 'a' }, { generateName: 'b-' }]) {
+    const { metadata } = await api.make('/api/v1/namespaces', { metadata: given });
+    expect(metadata.labels).toEqual({ 'kubernetes.io/metadata.name': metadata.name });
+  }
+});
+
+// Discovery has said so all along, and the request deleted every namespace.
+test('namespaces are not deleted as a collection', async () => {
+  const { api } = await start();
+  await api.make('/api/v1/namespaces', { metadata: { name: 'a' } });
+  expect((await api.delete('/api/v1/namespaces')).status).toBe(405);
+  expect((await api.get('/api/v1/namespaces/a')).status).toBe(200);
+});
+
+// It was a 400, as if there were a namespace in the path that it does not match.
+test('what has no namespace loses the one it is sent with', async () => {
+  const { api } = await start();
+  const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' };
+  const made = await api.make(path, { ...role, metadata: { name: 'a', namespace: 'n' } });
+  const patched = await api.patch(`${path}/a`, { metadata: { namespace: 'n' } });
+  const put = await api.put(`${path}/a`, { ...role, metadata: { name: 'a', namespace: 'n' } });
+  const body = { ...role, metadata: { name: 'b', namespace: 'n' } };
+  const applied = await api.send('PATCH', `${path}/b`, { body, type: APPLY_PATCH, query: { fieldManager: 'one' } });
+  expect([patched.status, put.status, applied.status]).toEqual([200, 200, 201]);
+  for (const { metadata } of [made, patched.body, put.body, applied.body]) expect(metadata.namespace).toBeUndefined();
+  const other = { metadata: { name: 'c', namespace: 'n' } };
+  expect((await api.send('POST', '/api/v1/namespaces/default/configmaps', { body: other })).status).toBe(400);
 });

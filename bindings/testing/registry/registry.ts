@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { sameButTimes } from '../apply/managers.ts';
-import { type Json, type JsonObject, sameJson, stringAt } from '../json.ts';
+import { type Json, type JsonObject, sameJson, stringAt, without } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import type { Predicate } from '../selectors.ts';
 import {
@@ -311,9 +311,10 @@ export class Registry {
     return marked.json;
   }
 
-  /** The object with its metadata in shape and its namespace that of the path. */
+  /** The object with its metadata in shape and its namespace that of the path; what has none loses the one it is sent with. */
   #inNamespace(kind: Kind, path: ResourcePath, object: JsonObject): JsonObject {
     const metadata = normalizeMetadata(kind, object.metadata);
+    if (kind.namespaced === false) return { ...object, metadata: without(metadata, 'namespace') };
     const namespace = stringAt(metadata, 'namespace');
     if (namespace !== '' && namespace !== path.namespace) {
       throw badRequest('the namespace of the provided object does not match the namespace sent on the request');

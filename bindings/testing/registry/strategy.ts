@@ -64,7 +64,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
     // Kinds that do not count generations keep what the client sends.
     generation: kind.generation === 'none' ? given.generation : 1,
     creationTimestamp: set.now,
-    labels: given.labels,
+    labels: labelsOf(kind, given, set.name),
     annotations: given.annotations,
     ownerReferences: given.ownerReferences,
     finalizers: given.finalizers,
@@ -201,11 +201,9 @@ function refuse(subject: Subject, errors: FieldError[]): void {
  */
 export function prepare(kind: Kind, object: JsonObject, applied = false): JsonObject {
   if (!kind.builtIn) return kind.schema === undefined ? object : structured(kind.schema, object, applied);
-  if (kind.plural === 'namespaces' && kind.group === '') {
-    const metadata = metadataOf(object);
-    const labels = { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': stringAt(metadata, 'name') };
-    return stringAt(metadata, 'name') === '' ? object : { ...object, metadata: { ...metadata, labels } };
-  }
+  const metadata = metadataOf(object);
+  const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
+  if (labels !== metadata.labels) return { ...object, metadata: { ...metadata, labels } };
   const empty = EMPTY[`${apiVersionOf(kind)}/${kind.kind}`] as JsonObject | undefined;
   if (object.spec === undefined && sameJson(empty?.spec, {})) return { ...object, spec: {} };
   if (kind.group !== '' || kind.plural !== 'secrets') return object;
@@ -226,6 +224,12 @@ export function prepare(kind: Kind, object: JsonObject, applied = false): JsonOb
     ...(Object.keys(merged).length > 0 ? { data: merged } : {}),
     type: stringAt(object, 'type') || 'Opaque',
   };
+}
+
+/** A Namespace has its name as a label, also one that the server made up; that one is nobody's. */
+function labelsOf(kind: Kind, metadata: JsonObject, name: string): Json | undefined {
+  if (kind.plural !== 'namespaces' || kind.group !== '' || name === '') return metadata.labels;
+  return { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': name };
 }
 
 const isBase64 = (text: string): boolean =>

@@ -1,7 +1,9 @@
 /** Exchanges about what single kinds do differently from others. */
 import type { Exchange } from './exchange.ts';
-import { deployments, endpointSlices } from './resources.ts';
+import { clusterRoles, deployments, endpointSlices } from './resources.ts';
 import { deploymentSpec } from './templates.ts';
+
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 export const kinds: Exchange[] = [
   {
@@ -25,6 +27,32 @@ export const kinds: Exchange[] = [
         await things.patch('one', 'merge', { metadata: { annotations: null, labels: null } });
       }
       await api.of(deployments).patch('one/status', 'merge', { metadata: { annotations: { a: '2' } } });
+    },
+  },
+  {
+    name: 'a Namespace has its name as a label, and does not go with others',
+    async run(api) {
+      const quiet = api.unrecorded();
+      for (const given of [{ name: `${api.namespace}-a` }, { generateName: `${api.namespace}-b-` }]) {
+        const { body } = await quiet.call('POST', '/api/v1/namespaces', { body: { metadata: given } });
+        await api.call('GET', `/api/v1/namespaces/${body.metadata.name}`, { accept: METADATA });
+      }
+      await api.call('DELETE', '/api/v1/namespaces', { query: { labelSelector: 'no=body' } });
+    },
+  },
+  {
+    name: 'what has no namespace loses the one it is sent with',
+    async run(api) {
+      const roles = api.everywhere(clusterRoles);
+      const [one, two] = [`${api.namespace}-a`, `${api.namespace}-b`];
+      const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
+      const made = roles.object(one, { metadata: { namespace: 'n' }, rules });
+      await roles.create(made);
+      await roles.patch(one, 'merge', { metadata: { namespace: 'n', labels: { a: '1' } } });
+      await roles.put(one, made);
+      for (let times = 0; times < 2; times++) await roles.apply(two, 'm', { metadata: { namespace: 'n' }, rules });
+      const things = api.of(clusterRoles);
+      await things.create(made);
     },
   },
 ];

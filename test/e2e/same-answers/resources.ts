@@ -48,6 +48,12 @@ export const endpointSlices: ResourceType = {
   kind: 'EndpointSlice',
   plural: 'endpointslices',
 };
+export const clusterRoles: ResourceType = {
+  prefix: '/apis/rbac.authorization.k8s.io/v1',
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  plural: 'clusterroles',
+};
 export const coreEvents: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Event', plural: 'events' };
 export const events: ResourceType = {
   prefix: '/apis/events.k8s.io/v1',
