@@ -1,6 +1,6 @@
 /** Habits of built-in kinds that clients meet; that the real server has them is for test/e2e/same-answers. */
 import { expect, test } from 'vitest';
-import { APPLY_PATCH, start } from './client.ts';
+import { APPLY_PATCH, brief, start } from './client.ts';
 
 // Of built-in kinds only the spec was counted.
 test.for([
@@ -46,4 +46,20 @@ test('what has no namespace loses the one it is sent with', async () => {
   for (const { metadata } of [made, patched.body, put.body, applied.body]) expect(metadata.namespace).toBeUndefined();
   const other = { metadata: { name: 'c', namespace: 'n' } };
   expect((await api.send('POST', '/api/v1/namespaces/default/configmaps', { body: other })).status).toBe(400);
+});
+
+// It was gone without ever having a deletionTimestamp, so that no reconciler met a Pod that ends.
+test('a Pod that is deleted is marked first, also by an eviction', async () => {
+  const { api } = await start();
+  const path = '/api/v1/namespaces/default/pods';
+  const watch = await api.watch(path, { resourceVersion: await api.version(path) });
+  for (const name of ['a', 'b']) await api.make(path, { metadata: { name }, spec: { containers: [] } });
+  const marked = { generation: 2, deletionGracePeriodSeconds: 0, deletionTimestamp: expect.any(String) };
+  const dry = await api.send('DELETE', `${path}/a`, { query: { dryRun: 'All' } });
+  expect(dry.body.metadata).toMatchObject(marked);
+  expect((await api.delete(`${path}/a`)).body.metadata).toMatchObject(marked);
+  await api.send('POST', `${path}/b/eviction`, { body: { metadata: { name: 'b' } } });
+  const events = await watch.take(6);
+  expect(events.map(brief)).toEqual(['ADDED a', 'ADDED b', 'MODIFIED a', 'DELETED a', 'MODIFIED b', 'DELETED b']);
+  for (const { object } of events.slice(2)) expect(object.metadata).toMatchObject(marked);
 });

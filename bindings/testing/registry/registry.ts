@@ -273,7 +273,10 @@ export class Registry {
       if (options.dryRun || sameJson(next, existing.object)) return { pending: true, json: JSON.stringify(next) };
       return { pending: true, json: store.put(existing.key, next).json };
     }
-    if (options.dryRun) return { pending: false, json: existing.json };
+    // A Pod is told to end before it is gone, here by a kubelet that is done at once.
+    const last = isPod(kind) ? forDeletion(existing.object, [], this.#now()) : existing.object;
+    if (options.dryRun) return { pending: false, json: JSON.stringify(last) };
+    if (!sameJson(last, existing.object)) store.put(existing.key, last);
     return { pending: false, json: store.remove(existing.key)?.json ?? existing.json };
   }
 
@@ -356,6 +359,7 @@ function sameObject(next: JsonObject, old: JsonObject): boolean {
 }
 
 const isDefinition = (kind: Kind): boolean => kind.builtIn && kind.plural === 'customresourcedefinitions';
+const isPod = (kind: Kind): boolean => kind.builtIn && kind.plural === 'pods';
 
 /** An update that names a uid means that very object, not one that has its name by now or by this update. */
 function requireUid(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: { key: string; uid: string }): void {

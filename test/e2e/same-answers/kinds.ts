@@ -1,9 +1,10 @@
 /** Exchanges about what single kinds do differently from others. */
 import type { Exchange } from './exchange.ts';
-import { clusterRoles, deployments, endpointSlices } from './resources.ts';
-import { deploymentSpec } from './templates.ts';
+import { clusterRoles, deployments, endpointSlices, pods } from './resources.ts';
+import { container, deploymentSpec, podSpec } from './templates.ts';
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+const DRY_RUN = { dryRun: ['All'] };
 
 export const kinds: Exchange[] = [
   {
@@ -53,6 +54,23 @@ export const kinds: Exchange[] = [
       for (let times = 0; times < 2; times++) await roles.apply(two, 'm', { metadata: { namespace: 'n' }, rules });
       const things = api.of(clusterRoles);
       await things.create(made);
+    },
+  },
+  {
+    name: 'a Pod that is deleted is marked first',
+    async run(api) {
+      const things = api.of(pods);
+      const quiet = api.unrecorded().of(pods);
+      const { body } = await quiet.list();
+      const query = { resourceVersion: body.metadata.resourceVersion };
+      const watch = await api.watch(things.path, query, METADATA);
+      for (const [name, options] of Object.entries({ a: undefined, b: { gracePeriodSeconds: 5 }, c: DRY_RUN })) {
+        await quiet.create(things.object(name, { spec: podSpec([container('a')], { enableServiceLinks: true }) }));
+        await quiet.patch(name, 'merge', { metadata: { managedFields: [{}] } });
+        await quiet.delete(name, options);
+      }
+      await quiet.deleteAll();
+      await watch.take(12);
     },
   },
 ];
