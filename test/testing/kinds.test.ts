@@ -1,6 +1,17 @@
 /** Habits of built-in kinds that clients meet; that the real server has them is for test/e2e/same-answers. */
 import { expect, test } from 'vitest';
-import { APPLY_PATCH, brief, start } from './client.ts';
+import { APPLY_PATCH, brief, CONFIG_MAPS, configMap, start } from './client.ts';
+
+test('annotations above 256 KiB in all are refused', async () => {
+  const { api } = await start();
+  const annotations = { a: 'x'.repeat(256 * 1024 - 1) };
+  await api.make(CONFIG_MAPS, configMap('a', { metadata: { name: 'a', annotations } }));
+  const { status, body } = await api.patch(`${CONFIG_MAPS}/a`, { metadata: { annotations: { b: '' } } });
+  expect({ status, message: body.message }).toEqual({
+    status: 422,
+    message: 'ConfigMap "a" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes',
+  });
+});
 
 // Of built-in kinds only the spec was counted.
 test.for([

@@ -2,8 +2,8 @@
  * `metadata` as the server keeps it: the members it knows, of the types they must have, none of them empty. What a
  * client may not set (uid, times, generation, managedFields, selfLink) is decided in strategy.ts; here is only the shape.
  */
-import { isObject, type Json, type JsonObject, stringAt, unmarshalError } from '../json.ts';
-import { badRequest, type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt, unmarshalError } from '../json.ts';
+import { badRequest, type FieldError, fieldForbidden, fieldInvalid, fieldRequired, fieldTooLong } from '../status.ts';
 import type { Kind } from './kinds.ts';
 import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
 
@@ -84,6 +84,9 @@ function objectList(kind: Kind, member: string, value: Json): readonly Json[] {
   return value;
 }
 
+/** apimachinery: TotalAnnotationSizeLimitB, keys and values in bytes. */
+const MOST_ANNOTATIONS = 256 * 1024;
+
 /** Labels, annotations, owner references and finalizers of an object that is created or updated. */
 export function validateMetadata(kind: Kind, metadata: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
@@ -91,9 +94,12 @@ export function validateMetadata(kind: Kind, metadata: JsonObject): FieldError[]
     for (const why of qualifiedName(key)) errors.push(fieldInvalid('metadata.labels', key, why));
     for (const why of labelValue(String(value))) errors.push(fieldInvalid('metadata.labels', value, why));
   }
-  for (const key of Object.keys(isObject(metadata.annotations) ? metadata.annotations : {})) {
+  let annotationBytes = 0;
+  for (const [key, value] of Object.entries(objectAt(metadata, 'annotations'))) {
     for (const why of qualifiedName(key.toLowerCase())) errors.push(fieldInvalid('metadata.annotations', key, why));
+    annotationBytes += Buffer.byteLength(key) + Buffer.byteLength(String(value));
   }
+  if (annotationBytes > MOST_ANNOTATIONS) errors.push(fieldTooLong('metadata.annotations', MOST_ANNOTATIONS));
   const owners = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences : [];
   for (const owner of owners) if (isObject(owner)) errors.push(...validateOwner(owner));
   const controllers = owners.filter((owner) => isObject(owner) && owner.controller === true);

@@ -126,6 +126,15 @@ export const objects: Exchange[] = [
     },
   },
   {
+    name: 'annotations may be 256 KiB in all',
+    async run(api) {
+      const things = api.of(configMaps);
+      const annotations = { a: 'x'.repeat(256 * 1024 - 1) };
+      await things.create(things.object('one', { metadata: { annotations } }));
+      await things.create(things.object('two', { metadata: { annotations: { a: `${annotations.a}é` } } }));
+    },
+  },
+  {
     name: 'what the server sets is not taken from the client',
     async run(api) {
       for (const type of [configMaps, widgets]) {
