@@ -140,6 +140,30 @@ describe('a schema', () => {
     expect(body.spec).toEqual({ host: 'ab', replicas: 2, nested: { x: 'y' } });
   });
 
+  test('restricts the names of its objects', async () => {
+    const { api } = await start();
+    const short = { type: 'string', maxLength: 3 };
+    const properties = { metadata: { type: 'object', properties: { name: short, generateName: short } } };
+    await api.make(CRDS, {
+      metadata: { name: 'sites.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'sites', kind: 'Site' },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { properties } } }],
+      },
+    });
+    await api.make(SITES, { ...site({}), metadata: { name: 'a', labels: { long: 'longer' } } });
+    const { status, body } = await api.send('POST', SITES, { body: site({}, 'long') });
+    expect([status, body.message]).toEqual([
+      422,
+      'Site.example.com "long" is invalid: metadata.name: Too long: may not be more than 3 bytes',
+    ]);
+    const prefixed = { ...site({}), metadata: { name: 'b', generateName: 'long' } };
+    const { body: refused } = await api.send('POST', SITES, { body: prefixed });
+    expect(refused.details.causes).toEqual([expect.objectContaining({ field: 'metadata.generateName' })]);
+  });
+
   test('does not hold an update to what was wrong before and stays', async () => {
     const { api } = await start();
     const define = (properties: object, method: 'make' | 'update') => {

@@ -8,17 +8,10 @@ import { type FieldError, fieldInvalid, fieldNotSupported, fieldRequired, fieldT
 import { formatError } from './formats.ts';
 import { additional, isEmbedded, isIntOrString, type Schema, schemaAt } from './structural.ts';
 
-/** @param old what the value was; undefined: it is new */
+/** Of the metadata a schema may restrict the name and the prefix it is made from. @param old what the value was; undefined: it is new */
 export function validateObject(schema: Schema, value: JsonObject, old: JsonObject | undefined): FieldError[] {
-  const checked = { ...schema, properties: withoutMetadata(schemaAt(schema, 'properties')) };
-  return validate(checked, value, old, '');
+  return validate(schema, value, old, '');
 }
-
-/** The server checks these itself. */
-const withoutMetadata = (properties: Schema | undefined): Schema =>
-  Object.fromEntries(
-    Object.entries(properties ?? {}).filter(([name]) => !['apiVersion', 'kind', 'metadata'].includes(name)),
-  );
 
 function validate(schema: Schema, value: Json, old: Json | undefined, path: string): FieldError[] {
   if (old !== undefined && sameJson(value, old)) return [];
