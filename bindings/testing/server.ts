@@ -48,13 +48,13 @@ export interface ApiServerOptions extends ServingOptions {
  * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for the rest of a bad day.
  *
  * Custom resources: the first object tells the kind and the scope, and there is a status subresource; creating their
- * CustomResourceDefinition says all this exactly, prunes, fills in defaults and validates by its schema, and deleting it takes the objects
- * and the resource away. Built-in kinds lose fields that they do not have (told or refused as `fieldValidation` asks), have their types
+ * CustomResourceDefinition says all this exactly, prunes, fills in defaults and validates by its schema, changing it ends the watches and
+ * shows what is stored by the new schema, and deleting it takes the objects and the resource away. Built-in kinds lose fields that they do not have (told or refused as `fieldValidation` asks), have their types
  * checked (times and null as Go reads them), and behave as the real ones do where clients notice (status, generation, updates without a version, Secrets' stringData, Events
  * under two names).
  *
  * What differs from a real server: built-in kinds get no defaults and their values are not validated; rules in CEL are not evaluated; of
- * several versions of a custom resource nothing is converted; a definition is gone with its objects at once, whatever finalizers they have, and so is a
+ * several versions of a custom resource nothing is converted, and what is made in one is not served in the others; a definition is gone with its objects at once, whatever finalizers they have, and so is a
  * namespace; the formats of strings beyond date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are written, and owner references and
  * the members of embedded resources are not judged; apply patches are JSON, not YAML; an eviction looks at no disruption budget, and a Pod
  * on a node is gone at once; a strict patch is refused with the object in JavaScript's order of members; a member that stands twice in

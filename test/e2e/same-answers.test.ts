@@ -10,6 +10,7 @@ import { testSeed } from '../random.ts';
 import { ControlPlane } from './control-plane.ts';
 import { Api } from './same-answers/api.ts';
 import { apply } from './same-answers/apply.ts';
+import { definitions } from './same-answers/definitions.ts';
 import { deletions } from './same-answers/deletions.ts';
 import type { Exchange } from './same-answers/exchange.ts';
 import { initialEvents } from './same-answers/initial-events.ts';
@@ -45,6 +46,7 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['watches', watches],
   ['initial events', initialEvents],
   ['negotiation', negotiation],
+  ['definitions', definitions],
   ['removals', removals],
   ['random', random],
 ];

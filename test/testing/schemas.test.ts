@@ -274,6 +274,48 @@ describe('a definition', () => {
     expect(await served()).toEqual([200, 404, 404]);
   });
 
+  // What was stored stayed as the old schema had left it until somebody wrote, and that write counted as a change of the spec.
+  test('that changes is what its objects are read by, without a version or a generation', async () => {
+    const { api } = await start();
+    await api.make(CRDS, definition(version('v1', { storage: true })));
+    const made = await api.make(path('v1'), web('a', 'x'));
+    const before = await api.version(path('v1'));
+    const watch = await api.watch(path('v1'), { resourceVersion: before });
+    await api.patch(`${CRDS}/webs.example.com`, { metadata: { labels: { a: '1' } } });
+    await api.make(path('v1'), web('b', 'y'));
+    expect((await watch.take(1)).map(({ type }) => type)).toEqual(['ADDED']);
+
+    const properties = { port: { type: 'integer', default: 80 } };
+    const spec = { type: 'object', properties };
+    const value = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+    await api.patch(
+      `${CRDS}/webs.example.com`,
+      [{ op: 'replace', path: '/spec/versions/0/schema', value }],
+      JSON_PATCH,
+    );
+    expect(await watch.rest()).toEqual({ events: [], error: undefined });
+    expect((await api.get(`${path('v1')}/a`)).body).toEqual({ ...made, spec: { port: 80 } });
+    expect((await api.get(path('v1'))).body.items.map((item) => item.spec)).toEqual([{ port: 80 }, { port: 80 }]);
+    const late = await api.watch(path('v1'), { resourceVersion: before });
+    expect((await late.take(1))[0]).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+    const { body } = await api.patch(`${path('v1')}/a`, { metadata: { labels: { a: '1' } } });
+    expect(body).toMatchObject({ metadata: { generation: 1 }, spec: { port: 80 } });
+  });
+
+  test('that changes says which names are accepted and which versions were stored', async () => {
+    const { api } = await start();
+    const crd = `${CRDS}/webs.example.com`;
+    await api.make(CRDS, definition(version('v1', { storage: true })));
+    await api.patch(crd, { spec: { names: { shortNames: ['w'] } } });
+    await api.patch(crd, { spec: { versions: [version('v1'), version('v2', { storage: true })] } });
+    expect((await api.get(crd)).body.status).toMatchObject({
+      acceptedNames: { ...names, shortNames: ['w'] },
+      storedVersions: ['v1', 'v2'],
+    });
+    await api.patch(`${crd}/status`, { status: { storedVersions: ['v2'] } });
+    expect((await api.get(crd)).body.status).toMatchObject({ storedVersions: ['v2'] });
+  });
+
   test('says by which fields its objects are selected', async () => {
     const { api } = await start();
     await api.make(CRDS, definition(version('v1', { storage: true, selectableFields: [{ jsonPath: '.spec.host' }] })));

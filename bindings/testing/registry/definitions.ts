@@ -2,7 +2,7 @@
  * CustomResourceDefinitions as objects: what the real server's controllers write into them, which here happens in the
  * same turn. apiserver: apiextensions-apiserver pkg/controller/status, establish and finalizer.
  */
-import { type Json, type JsonObject, objectAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 
 const condition = (now: string, type: string, reason: string, message: string): JsonObject => ({
   type,
@@ -12,22 +12,26 @@ const condition = (now: string, type: string, reason: string, message: string): 
   message,
 });
 
-/** A CustomResourceDefinition is served at once, and says so. */
+/** A CustomResourceDefinition is served at once, and says so; its names are always accepted, and the version that is stored counts from then on. */
 export function established(crd: JsonObject, now: string): JsonObject {
-  const spec = crd.spec as JsonObject | undefined;
-  const had = crd.status as JsonObject | undefined;
-  if (Array.isArray(had?.conditions) && had.conditions.length > 0) return crd;
-  const versions = Array.isArray(spec?.versions) ? spec.versions : [];
-  const stored = versions.filter((version: Json) => (version as JsonObject).storage === true);
+  const spec = objectAt(crd, 'spec');
+  const had = objectAt(crd, 'status');
+  const versions = (Array.isArray(spec.versions) ? spec.versions : []).filter(isObject);
+  const stored = versions.filter(({ storage }) => storage === true).map((version) => stringAt(version, 'name'));
+  const before: readonly Json[] = Array.isArray(had.storedVersions) ? had.storedVersions : [];
   return {
     ...crd,
     status: {
-      conditions: [
-        condition(now, 'NamesAccepted', 'NoConflicts', 'no conflicts found'),
-        condition(now, 'Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
-      ],
-      acceptedNames: spec?.names ?? {},
-      storedVersions: stored.map((version: Json) => (version as JsonObject).name ?? ''),
+      ...had,
+      conditions:
+        Array.isArray(had.conditions) && had.conditions.length > 0
+          ? had.conditions
+          : [
+              condition(now, 'NamesAccepted', 'NoConflicts', 'no conflicts found'),
+              condition(now, 'Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
+            ],
+      acceptedNames: objectAt(spec, 'names'),
+      storedVersions: [...before, ...stored.filter((name) => !before.includes(name))],
     },
   };
 }

@@ -298,10 +298,18 @@ export class Registry {
     for (const name of names) this.restoreResource(name);
     this.kinds.define(object);
     // A version that is not defined any more is not served either.
-    const gone = definedBy(store.get(key)?.object ?? {}).map(({ name }) => name);
-    for (const name of gone)
+    const old = store.get(key)?.object ?? {};
+    const had = definedBy(old).map(({ name }) => name);
+    for (const name of had)
       if (!names.some((each) => resourceKey(each) === resourceKey(name))) this.kinds.serve(name, false);
-    return store.put(key, established(object, this.#now()));
+    const stored = store.put(key, established(object, this.#now()));
+    // The real server opens the storage of a definition that has changed anew.
+    if (!sameJson(old.spec, object.spec)) for (const name of had) this.#reread(this.kinds.get(name));
+    return stored;
+  }
+
+  #reread(kind: Kind): void {
+    if (!kind.builtIn) this.store(kind).reread((object) => prepare(kind, object));
   }
 
   /** The definition is marked, its objects go, their resources with them, and then itself. */

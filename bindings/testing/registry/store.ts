@@ -163,6 +163,16 @@ export class ResourceStore {
     for (const watcher of [...this.#watchers]) watcher.closed();
   }
 
+  /** Replaces every object by what it is from now on read as, in its version. Nobody is told: watches end, and whoever was told before lists anew. */
+  reread(read: (object: JsonObject) => JsonObject): void {
+    this.close();
+    for (const [key, { version, object }] of this.#objects) {
+      const now = read(object);
+      this.#objects.set(key, { key, version, object: now, json: JSON.stringify(now) });
+    }
+    this.expire(this.#versions.current);
+  }
+
   /** Forgets all events: every version up to `version` is from now on too old to watch from. */
   expire(version: number): void {
     this.#history.length = 0;
