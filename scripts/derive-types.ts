@@ -1,8 +1,10 @@
 /**
  * Writes bindings/testing/schema/types-table.ts: the fields of Kubernetes' built-in kinds, their types and how their lists and maps
- * are merged, from /openapi/v3 of a real kube-apiserver (KUBEBUILDER_ASSETS). Run by hand when the server that the embedded one is
- * modelled on changes: `node scripts/derive-types.ts`, after a build. Notation: bindings/testing/schema/built-in.ts.
+ * are merged, from /openapi/v3 of a real kube-apiserver (KUBEBUILDER_ASSETS), and which of them Go writes where they are zero, from
+ * its types (tools/go-fields). Run by hand when the server that the embedded one is modelled on changes, with the Go modules of that
+ * version: `node scripts/derive-types.ts`, after a build. Notation: bindings/testing/schema/built-in.ts.
  */
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { kubeConfigTransport } from 'capstan/client-node';
@@ -18,7 +20,6 @@ interface Property {
   format?: string;
   default?: unknown;
   items?: Property;
-  required?: string[];
   properties?: Record<string, Property>;
   additionalProperties?: Property;
   'x-kubernetes-list-type'?: string;
@@ -44,11 +45,14 @@ const SCALARS: Record<string, string> = {
   JSONSchemaPropsOrBool: '*',
   JSONSchemaPropsOrStringArray: '*',
 };
+/** By the types' names in OpenAPI and their members: what tools/go-fields prints. */
+type GoFields = Record<string, Record<string, string>>;
+
 const PLAIN: Record<string, string> = { string: 's', integer: 'i', number: 'n', boolean: 'b' };
 
 type Kind = ReturnType<Kinds['all']>[number];
 
-function table(definitions: Map<string, Property>, served: readonly Kind[]): string {
+function table(definitions: Map<string, Property>, served: readonly Kind[], goFields: GoFields): string {
   const roots = [...definitions].flatMap(([name, { 'x-kubernetes-group-version-kind': kinds = [] }]) =>
     kinds
       .filter(({ group, version, kind }) =>
@@ -74,7 +78,9 @@ function table(definitions: Map<string, Property>, served: readonly Kind[]): str
     }
     const fields = Object.entries(type.properties ?? {}).map(([field, property]) => {
       const fallback = keys.has(field) && property.default !== undefined;
-      return `${field}:${code(property, shortOf, visit, type.required?.includes(field))}${fallback ? `=${String(property.default)}` : ''}`;
+      const mark = goFields[full]?.[field];
+      if (mark === undefined) throw new Error(`Go has no ${full}.${field}: tools/go-fields is of another version`);
+      return `${field}:${code(property, shortOf, visit, mark)}${fallback ? `=${String(property.default)}` : ''}`;
     });
     const atomic = type['x-kubernetes-map-type'] === 'atomic' ? '!' : '';
     needed.set(name, `${name}${atomic} ${fields.sort().join(' ')}`);
@@ -130,23 +136,19 @@ const refOf = (property: Property | undefined): string | undefined => {
   return ref?.slice('#/components/schemas/'.length);
 };
 
-function code(
-  property: Property,
-  shortOf: (full: string) => string,
-  visit: (full: string) => void,
-  required = false,
-): string {
+function code(property: Property, shortOf: (full: string) => string, visit: (full: string) => void, mark = ''): string {
   const strategies = (property['x-kubernetes-patch-strategy'] ?? '').split(',');
   const key = property['x-kubernetes-patch-merge-key'] ?? '';
   const patch = `${strategies.includes('merge') ? `^${key}` : ''}${strategies.includes('replace') ? '%' : ''}${strategies.includes('retainKeys') ? '~' : ''}`;
   const atomic = `${property['x-kubernetes-map-type'] === 'atomic' ? '!' : ''}`;
-  const written = required ? '+' : '';
+  // What is no scalar to JSON, and may be absent, is a pointer.
+  const written = mark === '?' ? '' : mark;
   const ref = refOf(property);
   if (ref !== undefined) {
     const scalar = SCALARS[last(ref)];
-    if (scalar !== undefined) return scalar;
+    if (scalar !== undefined) return `${scalar}${written}`;
     visit(ref);
-    return `${shortOf(ref)}${atomic}${patch}`;
+    return `${shortOf(ref)}${atomic}${written}${patch}`;
   }
   if (property.type === 'array') {
     const element = code(property.items ?? {}, shortOf, visit);
@@ -158,11 +160,14 @@ function code(
   }
   if (property.additionalProperties !== undefined)
     return `{${code(property.additionalProperties, shortOf, visit)}}${atomic}${written}${patch}`;
-  if (property.type === 'string' && property.format === 'byte') return 'y';
-  if (property.type === 'integer' && property.format === 'int64') return 'l';
-  return PLAIN[property.type ?? ''] ?? '*';
+  if (property.type === 'string' && property.format === 'byte') return `y${mark}`;
+  if (property.type === 'integer' && property.format === 'int64') return `l${mark}`;
+  const plain = PLAIN[property.type ?? ''];
+  return plain === undefined ? `*${written}` : `${plain}${mark}`;
 }
 
+const goFolder = fileURLToPath(new URL('../tools/go-fields', import.meta.url));
+const printed = execFileSync('go', ['run', '.'], { cwd: goFolder, encoding: 'utf8', maxBuffer: 2 ** 24 });
 const plane = await ControlPlane.start();
 try {
   const transport = kubeConfigTransport(await readKubeConfig(plane));
@@ -181,7 +186,7 @@ try {
     for (const [name, schema] of Object.entries(document.components.schemas)) definitions.set(name, schema);
   }
   await transport.close?.();
-  writeFileSync(TARGET, table(definitions, served));
+  writeFileSync(TARGET, table(definitions, served, JSON.parse(printed) as GoFields));
 } finally {
   await plane.stop();
 }

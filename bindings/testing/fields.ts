@@ -5,8 +5,8 @@
 import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
-import type { Atom, Field } from './schema/atoms.ts';
-import { typeNamed } from './schema/built-in.ts';
+import { type Atom, type Field, memberType } from './schema/atoms.ts';
+import { typeNamed, zeroOf } from './schema/built-in.ts';
 import { prune } from './schema/defaults.ts';
 import { readTime, TimeError } from './times.ts';
 
@@ -64,24 +64,49 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
       walk.unknown.push(at);
       continue;
     }
-    const isTime = field.code === 't' || field.code === 'u';
-    // Go takes null for a field that is not there; but a time that is none is written as null, unless there is a pointer to it.
-    const stays = field.code === '*' || (isTime && !POINTS_TO_TIMES.has(walk.struct));
-    if (member === undefined || (member === null && !stays)) continue;
+    // Go takes null for a field that is not there.
+    if (member === undefined || member === null) continue;
     // Its members are read with its messages in registry/metadata.ts.
     const whole = at === 'metadata' && isObject(member);
     if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
     const read = whole ? member : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
-    // Go leaves out empty lists and maps, save where a kind must have them.
-    if (field.required === true || !isEmptyCollection(field, read)) members.push([name, read]);
+    if (!isUnset(field, read)) members.push([name, read]);
   }
-  return Object.fromEntries(members);
+  return { ...type.map?.zero?.(), ...Object.fromEntries(members) };
+}
+
+/** Whether Go forgets that the value was sent: empty lists and maps, and zero without a pointer to it. */
+function isUnset(field: Field, value: Json): boolean {
+  if (field.zero !== undefined) return false;
+  if (typeof value === 'object') return isEmptyCollection(field, value);
+  return field.pointer === undefined && PLAIN.includes(field.code) && (value === '' || value === 0 || value === false);
 }
 
 function isEmptyCollection(field: Field, value: Json): boolean {
+  if (field.code === '*') return false; // bytes to Go
   if (Array.isArray(value)) return value.length === 0;
   return isObject(value) && field.type().map?.values !== undefined && Object.keys(value).length === 0;
 }
+
+/** What comes back of an object from the real server's store, which has no empty lists: only the owners tell that one was sent. */
+export const asKept = (kind: Kind, object: JsonObject): JsonObject =>
+  kind.builtIn ? (kept(typeOf(kind), object) as JsonObject) : object;
+
+function kept({ list, map }: Atom, value: Json): Json {
+  if (Array.isArray(value)) return list === undefined ? value : value.map((item: Json) => kept(list.items(), item));
+  if (!isObject(value) || map === undefined) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const field = map.field(name);
+      const type = memberType(map, name);
+      if (member === undefined || type === undefined) return [name, member];
+      return [name, field !== undefined && isEmptyCollection(field, member) ? null : kept(type, member)];
+    }),
+  );
+}
+
+/** The codes of what Go leaves out where it is zero; of other scalars it has pointers, or writes them. */
+const PLAIN: readonly string[] = ['s', 'i', 'l', 'n', 'b', 'y'];
 
 function noteUnknown(field: Field, name: string, path: string, walk: Walk): void {
   if (field.type().map?.field(name) === undefined) walk.unknown.push(`${path}.${name}`);
@@ -100,13 +125,10 @@ const GO_TYPES: Record<string, string> = {
   n: 'float64',
   b: 'bool',
 };
-/** Types whose times may be absent: the table of types does not say. */
-const POINTS_TO_TIMES = new Set(['LeaseSpec', 'PodStatus', 'JobStatus', 'CronJobStatus', 'DeviceTaint', 'Taint']);
-/** What null is where a value has to be: in a list or a map. */
-const ZERO: Record<string, Json> = { s: '', i: 0, l: 0, n: 0, b: false };
 
 function readValue(code: string, type: Atom, value: Json, path: string, names: string, walk: Walk): Json {
-  if (value === null) return ZERO[code] ?? null;
+  // In a list or a map. Bytes that are none come back from the store as no bytes.
+  if (value === null) return code === 'y' ? '' : zeroOf(code);
   if (code === '*') return value;
   const fail = (goType: string): Error =>
     new FieldTypeError(

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { CapstanError, invalid } from '../errors.ts';
+import { asKept, FieldTypeError, readFields } from './fields.ts';
 import { isObject, type Json, type JsonObject, stringAt } from './json.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './registry/kinds.ts';
 import { normalizeMetadata } from './registry/metadata.ts';
@@ -59,8 +60,18 @@ function read(
     ...(kind.generation === 'none' ? {} : { generation: 1 }),
     ...metadata,
   };
-  const object = prepare(kind, assemble(kind, complete, sent));
+  const object = prepare(kind, assemble(kind, complete, fieldsOf(kind, sent, what)));
   return { kind, key: keyOf(namespace, stringAt(metadataOf(object), 'name')), object };
+}
+
+/** What Go leaves out or writes is no change when the object is written next. */
+function fieldsOf(kind: Kind, object: JsonObject, what: string): JsonObject {
+  try {
+    return asKept(kind, readFields(kind, object, undefined).object);
+  } catch (error) {
+    if (!(error instanceof FieldTypeError)) throw error;
+    throw new CapstanError('INVALID_ARGUMENT', `${what}: ${error.message}`, { cause: error });
+  }
 }
 
 function kindOf(registry: Registry, object: JsonObject, what: string): Kind {

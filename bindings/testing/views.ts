@@ -2,11 +2,11 @@
  * How objects are shown to a client: whole, or their metadata alone (PartialObjectMetadata), singly and in lists, with
  * the members in the order in which the real server writes them: a reader that scans bytes meets what it will meet there.
  */
-import type { JsonObject } from './json.ts';
-import { EMPTY } from './registry/empty.ts';
+import { type JsonObject, objectAt, without } from './json.ts';
 import { isView, shownAs } from './registry/forms.ts';
 import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
+import { zeroObject } from './registry/types.ts';
 
 /** An object and its text. */
 export interface Shown {
@@ -29,6 +29,9 @@ export interface View {
   readonly watchable: boolean;
 }
 
+/** Kinds that have their replicas behind a pointer, but not in the form from which the real server makes its bookmarks. */
+const COUNTED = ['Deployment', 'ReplicaSet', 'StatefulSet'];
+
 export const wholeObjects: View = {
   object: (shown) => shown.json,
   list(kind, items, metadata) {
@@ -44,8 +47,10 @@ export const wholeObjects: View = {
   },
   bookmark(kind, metadata) {
     const apiVersion = apiVersionOf(kind);
-    const rest = kind.builtIn ? EMPTY[`${apiVersion}/${kind.kind}`] : undefined;
-    return JSON.stringify({ kind: kind.kind, apiVersion, metadata, ...rest });
+    const empty = zeroObject(kind);
+    const counted = kind.group === 'apps' && COUNTED.includes(kind.kind);
+    const spec = counted ? { spec: { replicas: 0, ...objectAt(empty, 'spec') } } : {};
+    return JSON.stringify({ kind: kind.kind, apiVersion, metadata, ...without(empty, 'metadata'), ...spec });
   },
   watchable: true,
 };

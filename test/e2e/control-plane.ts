@@ -20,6 +20,13 @@ const START_MS = 90_000;
 const START_ATTEMPTS = 3;
 const PROBE_MS = 5000;
 
+interface PlaneOptions {
+  /** Who is not an administrator may do what roles allow, and owner references are checked too; else everything. */
+  rbac?: boolean;
+  /** Objects lie in etcd as JSON, which a test can read; else as in any cluster, where empty lists are lost on the way. */
+  legible?: boolean;
+}
+
 const RBAC = ['--authorization-mode=RBAC', '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
 
 export class ControlPlane {
@@ -37,10 +44,10 @@ export class ControlPlane {
   readonly #others: Program[] = [];
   #keep = process.env.CAPSTAN_E2E_KEEP !== undefined;
 
-  readonly #rbac: boolean;
+  readonly #options: PlaneOptions;
 
-  private constructor(programs: Assets, keys: Certificates, ports: Ports, folder: string, rbac: boolean) {
-    this.#rbac = rbac;
+  private constructor(programs: Assets, keys: Certificates, ports: Ports, folder: string, options: PlaneOptions) {
+    this.#options = options;
     this.#programs = programs;
     this.#keys = keys;
     this.#ports = ports;
@@ -51,17 +58,13 @@ export class ControlPlane {
     for (const [name, text] of files(this.url, keys)) writeFileSync(join(folder, name), text, { mode: 0o600 });
   }
 
-  /**
-   * Resolves when /readyz answers 200. A port that was taken meanwhile costs another attempt, not the run.
-   *
-   * @param options `rbac`: who is not an administrator may do what roles allow, and owner references are checked too; else everything
-   */
-  static async start({ rbac = false }: { rbac?: boolean } = {}): Promise<ControlPlane> {
+  /** Resolves when /readyz answers 200. A port that was taken meanwhile costs another attempt, not the run. */
+  static async start(options: PlaneOptions = {}): Promise<ControlPlane> {
     const programs = assets();
     const keys = await certificates();
     for (let attempt = 1; ; attempt++) {
       const folder = mkdtempSync(join(tmpdir(), 'capstan-e2e-'));
-      const plane = new ControlPlane(programs, keys, await freePorts(), folder, rbac);
+      const plane = new ControlPlane(programs, keys, await freePorts(), folder, options);
       try {
         await plane.#startEtcd();
         await plane.#startApiServer();
@@ -164,7 +167,7 @@ export class ControlPlane {
         `--client-ca-file=${file('ca.crt')}`,
         `--token-auth-file=${file('tokens.csv')}`,
         '--anonymous-auth=false', // a wrong token is 401, not an anonymous user
-        ...(this.#rbac ? RBAC : ['--authorization-mode=AlwaysAllow']),
+        ...(this.#options.rbac ? RBAC : ['--authorization-mode=AlwaysAllow']),
         '--service-account-issuer=https://kubernetes.default.svc',
         `--service-account-key-file=${file('service-account.key')}`,
         `--service-account-signing-key-file=${file('service-account.key')}`,
@@ -172,7 +175,7 @@ export class ControlPlane {
         '--disable-admission-plugins=ServiceAccount', // no controller manager makes the accounts it asks for
         '--endpoint-reconciler-type=none', // loopback is no endpoint
         '--watch-cache=true',
-        '--storage-media-type=application/json', // so that a test can read in etcd what was written
+        ...(this.#options.legible ? ['--storage-media-type=application/json'] : []),
         '--shutdown-watch-termination-grace-period=2s', // on SIGTERM watches end in order; else they hold it for a minute
         '--profiling=false',
       ],

@@ -32,7 +32,7 @@ let throughProxy: Transport;
 
 beforeAll(async () => {
   console.log(`judged histories: CAPSTAN_SEED=${seed}`);
-  plane = await ControlPlane.start();
+  plane = await ControlPlane.start({ legible: true });
   log = await EtcdLog.open(plane.etcdUrl);
   proxy = await CuttingProxy.start(Number(new URL(plane.url).port));
   const config = await readKubeConfig(plane);

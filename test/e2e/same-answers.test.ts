@@ -29,6 +29,7 @@ import { subresources } from './same-answers/subresources.ts';
 import { updates } from './same-answers/updates.ts';
 import { values } from './same-answers/values.ts';
 import { expired, watches } from './same-answers/watches.ts';
+import { zeros } from './same-answers/zeros.ts';
 
 const seed = testSeed();
 const random = randomExchanges(seed);
@@ -39,6 +40,7 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['patches', patches],
   ['schemas', schemas],
   ['values', values],
+  ['zero values', zeros],
   ['subresources and discovery', subresources],
   ['deletions', deletions],
   ['kinds', kinds],

@@ -80,15 +80,15 @@ describe('apply', () => {
     );
     const both = (await api.get(`${PODS}/a`)).body;
     expect(both.spec.containers).toEqual([
-      { name: 'c', image: 'i', env: env('x', 'y'), args: ['1'] },
-      { name: 'd', image: 'i' },
+      { name: 'c', image: 'i', env: env('x', 'y'), args: ['1'], resources: {} },
+      { name: 'd', image: 'i', resources: {} },
     ]);
     const whole = await apply(api, `${PODS}/a`, 'two', spec([{ name: 'c', args: ['2'] }]));
     expect(whole.body.details.causes).toEqual([
       expect.objectContaining({ field: '.spec.containers[name="c"].args', reason: 'FieldManagerConflict' }),
     ]);
     const left = await apply(api, `${PODS}/a`, 'two', pod({}));
-    expect(left.body.spec.containers).toEqual([{ name: 'c', image: 'i', env: env('x'), args: ['1'] }]);
+    expect(left.body.spec.containers).toEqual([{ name: 'c', image: 'i', env: env('x'), args: ['1'], resources: {} }]);
   });
 
   test('keeps the status apart, with owners of its own', async () => {

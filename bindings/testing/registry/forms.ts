@@ -4,6 +4,7 @@
  * kubernetes: pkg/apis/events/v1/conversion.go.
  */
 import type { JsonObject } from '../json.ts';
+import { builtInType } from '../schema/built-in.ts';
 import { apiVersionOf, type Kind, type ResourceName } from './kinds.ts';
 import type { Stored } from './store.ts';
 
@@ -35,7 +36,9 @@ const renamed = (object: JsonObject, names: ReadonlyMap<string, string>): JsonOb
 
 /** The object as it lies. */
 export function asStored(kind: Kind, object: JsonObject): JsonObject {
-  return isView(kind) ? { ...renamed(object, TO_CORE), kind: 'Event', apiVersion: 'v1' } : object;
+  if (!isView(kind)) return object;
+  const head = { kind: 'Event', apiVersion: 'v1' };
+  return { ...head, ...builtInType('v1', 'Event')?.map?.zero?.(), ...renamed(object, TO_CORE), ...head };
 }
 
 /** The object as the kind shows it. */

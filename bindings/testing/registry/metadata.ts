@@ -46,7 +46,8 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
       if (value !== '') members.push([member, value]);
     } else if (NUMBERS.includes(member)) {
       if (typeof value !== 'number') throw mismatch(kind, member, value, 'int64');
-      members.push([member, value]);
+      // Go has a pointer to the seconds, and leaves out a generation of zero.
+      if (value !== 0 || member !== 'generation') members.push([member, value]);
     } else if (MAPS.includes(member)) {
       const map = stringMap(kind, member, value);
       if (Object.keys(map).length > 0) members.push([member, map]);

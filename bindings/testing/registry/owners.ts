@@ -16,9 +16,8 @@ import {
 import { readFields } from '../fields.ts';
 import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { badRequest } from '../status.ts';
-import { EMPTY } from './empty.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
-import { typeOf } from './types.ts';
+import { typeOf, zeroObject } from './types.ts';
 
 /** Who writes, as the request says. */
 export interface FieldManager {
@@ -28,9 +27,7 @@ export interface FieldManager {
 
 /** What an object is before it has anything. Built-in kinds write members that are not set, and those are nobody's. */
 function nothing(kind: Kind): JsonObject {
-  const head = { apiVersion: apiVersionOf(kind), kind: kind.kind };
-  if (!kind.builtIn) return head;
-  return { ...head, metadata: {}, ...(EMPTY[`${apiVersionOf(kind)}/${kind.kind}`] as JsonObject | undefined) };
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...zeroObject(kind) };
 }
 
 /** What writes through a path cannot change: the kinds' GetResetFields. */

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { sameButTimes } from '../apply/managers.ts';
+import { asKept } from '../fields.ts';
 import { type Json, type JsonObject, sameJson, stringAt, without } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import type { Predicate } from '../selectors.ts';
@@ -145,7 +146,11 @@ export class Registry {
       owners === undefined
         ? ownersAfter(learned, undefined, prepared, '', { manager: options.manager, now })
         : owners.managedFields;
-    const made = forCreate(learned, withOwners(prepared, managedFields), { name, uid: randomUUID(), now });
+    const made = forCreate(learned, withOwners(asKept(learned, prepared), managedFields), {
+      name,
+      uid: randomUUID(),
+      now,
+    });
     const store = this.store(path.resource);
     const key = keyOf(path.namespace, name);
     const existing = store.get(key);
@@ -210,7 +215,7 @@ export class Registry {
 
   #write(kind: Kind, path: ResourcePath, existing: Stored, prepared: JsonObject, options: WriteOptions): Written {
     const make = path.subresource === 'status' ? forStatusUpdate : forUpdate;
-    const next = make(kind, prepared, existing.object);
+    const next = make(kind, asKept(kind, prepared), existing.object);
     return { code: 200, json: this.#replace(kind, this.store(path.resource), existing, next, options.dryRun) };
   }
 

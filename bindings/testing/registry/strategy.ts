@@ -10,13 +10,13 @@ import { structured } from '../schema/defaults.ts';
 import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
-import { EMPTY } from './empty.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
 import { configKey } from './names.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
 import { namesOf } from './paths.ts';
 import { metadataOf } from './store.ts';
+import { zeroObject } from './types.ts';
 
 /** The subject of errors that speak of a resource: `configmaps "a" not found`. */
 export const ofResource = (kind: Kind, name: string): Subject => ({ group: kind.group, what: kind.plural, name });
@@ -39,14 +39,12 @@ export function assemble(kind: Kind, metadata: JsonObject, rest: JsonObject): Js
   return { ...head, metadata, ...without(rest, 'apiVersion', 'kind', 'metadata') };
 }
 
-/** The status a built-in kind starts with, where it is not an empty one. */
+/** What the status of a built-in kind starts with beside its zero values. */
 const FIRST_STATUS: Record<string, JsonObject> = {
   pods: { phase: 'Pending' },
   namespaces: { phase: 'Active' },
   persistentvolumes: { phase: 'Pending' },
   persistentvolumeclaims: { phase: 'Pending' },
-  services: { loadBalancer: {} },
-  ingresses: { loadBalancer: {} },
 };
 
 /** Which of the kind's objects lose the status that a client creates them with. Nodes register themselves with theirs. */
@@ -74,7 +72,9 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
   let rest: JsonObject = object;
   if (ownsStatus(kind)) {
     rest = without(object, 'status');
-    if (kind.builtIn) rest = { ...rest, status: FIRST_STATUS[kind.plural] ?? {} };
+    if (kind.builtIn) {
+      rest = { ...rest, status: { ...objectAt(zeroObject(kind), 'status'), ...FIRST_STATUS[kind.plural] } };
+    }
   }
   const made = assemble(kind, metadata, rest);
   refuse(ofKind(kind, set.name), [
@@ -194,7 +194,7 @@ function refuse(subject: Subject, errors: FieldError[]): void {
 }
 
 /**
- * What a kind makes of an object as it is read, before anybody comes to own its fields: a Lease has a spec, a Secret a type and its
+ * What a kind makes of an object as it is read, before anybody comes to own its fields: a Secret has a type and its
  * stringData in data, a Namespace its name as a label, a custom object the defaults of its schema and no member that it does not know.
  *
  * @param applied it is what an applied configuration led to, and was not read
@@ -204,8 +204,6 @@ export function prepare(kind: Kind, object: JsonObject, applied = false): JsonOb
   const metadata = metadataOf(object);
   const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
   if (labels !== metadata.labels) return { ...object, metadata: { ...metadata, labels } };
-  const empty = EMPTY[`${apiVersionOf(kind)}/${kind.kind}`] as JsonObject | undefined;
-  if (object.spec === undefined && sameJson(empty?.spec, {})) return { ...object, spec: {} };
   if (kind.group !== '' || kind.plural !== 'secrets') return object;
   const text = objectAt(object, 'stringData');
   const data = objectAt(object, 'data');

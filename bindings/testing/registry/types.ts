@@ -1,4 +1,5 @@
 /** The type of each kind's objects, made once: from the table for built-in kinds, from their schema for custom ones. */
+import type { JsonObject } from '../json.ts';
 import type { Atom } from '../schema/atoms.ts';
 import { builtInType } from '../schema/built-in.ts';
 import { customType } from '../schema/structural.ts';
@@ -18,3 +19,6 @@ export function typeOf(kind: Kind): Atom {
   }
   return type;
 }
+
+/** What an object of the kind has where nothing was set: Go writes members of built-in kinds that are not `omitempty`, and structs. */
+export const zeroObject = (kind: Kind): JsonObject => typeOf(kind).map?.zero?.() ?? {};

@@ -2,7 +2,7 @@
  * Types as far as merging needs them: which maps and lists are one value (atomic) and which are many, by what keys. A type may be of
  * several shapes at once; the value then tells which. structured-merge-diff: schema/elements.go.
  */
-import type { Json } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 
 export type Scalar = 'string' | 'numeric' | 'boolean' | 'any';
 
@@ -18,6 +18,8 @@ export interface MapType {
   /** The type of all other members; undefined: there are none. */
   readonly values: (() => Atom) | undefined;
   readonly atomic: boolean;
+  /** What Go writes of a struct that nothing was set in. */
+  readonly zero?: () => JsonObject;
 }
 
 export interface Atom {
@@ -40,8 +42,10 @@ export interface Field {
   /** What a key of a list is when an item leaves it out. */
   readonly fallback?: Json;
   readonly patch?: PatchRule;
-  /** A list or map that is written even where it is empty. */
-  readonly required?: true;
+  /** What Go writes where the member is not set; undefined: it leaves it out. */
+  readonly zero?: () => Json;
+  /** Go has a pointer to it, and so tells a zero value from none. */
+  readonly pointer?: true;
   /** The type as the table has it, or as a custom resource's schema names it; for messages. */
   readonly code: string;
 }

@@ -4,9 +4,12 @@
  *
  * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x number or string · y bytes in base64 · * any JSON ·
  * {code} a map · [code] a list that is one value · [code|] a set · [code|key,key] a list by keys · Name another type ·
- * `!` after a member: one value · `+`: written even where it is empty · `=X` what the member is where a key is left out;
+ * `!` after a member: one value · `+`: Go writes it also where it is not set, as its zero value · `?`: Go has a pointer to it, and so a zero value
+ * is one; without either it is left out where it is zero. A type is behind a pointer unless it has `+`, and `?+` is written as null.
+ * `=X` what the member is where a key is left out;
  * for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace, `~` retain keys.
  */
+import type { Json, JsonObject } from '../json.ts';
 import { type Atom, anyJson, type Field, type MapType, type PatchRule, type Scalar, scalarOf } from './atoms.ts';
 import { TYPES } from './types-table.ts';
 
@@ -53,21 +56,44 @@ export function typeNamed(name: string): Atom {
   const line = table().get(name);
   if (line === undefined) throw new TypeError(`the table of built-in types has no ${name}`);
   const fields = new Map<string, Field>();
+  const written: [name: string, zero: () => Json][] = [];
   for (const member of line.members.split(' ')) {
     if (member === '') continue;
     const colon = member.indexOf(':');
-    fields.set(member.slice(0, colon), fieldOf(member.slice(colon + 1)));
+    const field = fieldOf(member.slice(colon + 1));
+    fields.set(member.slice(0, colon), field);
+    if (field.zero !== undefined) written.push([member.slice(0, colon), field.zero]);
   }
-  const type: Atom = { map: { field: (name) => fields.get(name), values: undefined, atomic: line.atomic } };
+  let zero: JsonObject | undefined;
+  const map: MapType = {
+    field: (name) => fields.get(name),
+    values: undefined,
+    atomic: line.atomic,
+    zero: () => {
+      zero ??= Object.fromEntries(written.map(([name, of]) => [name, of()]));
+      return zero;
+    },
+  };
+  const type: Atom = { map };
   types.set(name, type);
   return type;
 }
 
 const MEMBER =
-  /^(?<code>.*?)(?<atomic>!)?(?<required>\+)?(?<merge>\^(?<key>\w*))?(?<replace>%)?(?<retain>~)?(=(?<fallback>.*))?$/;
+  /^(?<code>.*?)(?<atomic>!)?(?<pointer>\?)?(?<written>\+)?(?<merge>\^(?<key>\w*))?(?<replace>%)?(?<retain>~)?(=(?<fallback>.*))?$/;
 
 function fieldOf(text: string): Field {
-  const { code = '', atomic, required, merge, key, replace, retain, fallback } = MEMBER.exec(text)?.groups ?? {};
+  const {
+    code = '',
+    atomic,
+    pointer,
+    written,
+    merge,
+    key,
+    replace,
+    retain,
+    fallback,
+  } = MEMBER.exec(text)?.groups ?? {};
   let made: Atom | undefined;
   const patch: PatchRule | undefined =
     merge === undefined && replace === undefined && retain === undefined
@@ -84,10 +110,19 @@ function fieldOf(text: string): Field {
       return made;
     },
     code,
-    ...(required === undefined ? {} : { required: true as const }),
+    ...(pointer === undefined ? {} : { pointer: true as const }),
+    ...(written === undefined ? {} : { zero: () => (pointer === undefined ? zeroOf(code) : null) }),
     ...(fallback === undefined ? {} : { fallback: SCALARS[code] === 'numeric' ? Number(fallback) : fallback }),
     ...(patch === undefined ? {} : { patch }),
   };
+}
+
+const ZEROS: Record<string, Json> = { s: '', i: 0, l: 0, n: 0, b: false, q: '0', x: 0 };
+
+/** What Go makes of a value of this type that is not set. */
+export function zeroOf(code: string): Json {
+  const isType = SCALARS[code] === undefined && !/^[*[{]/.test(code);
+  return isType ? (typeNamed(code).map?.zero?.() ?? {}) : (ZEROS[code] ?? null);
 }
 
 const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: true } });

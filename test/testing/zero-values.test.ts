@@ -1,0 +1,183 @@
+/**
+ * Zero values as Go keeps them. A controller that wrote `paused: false` was told here that nothing had changed, and on a cluster wrote for ever:
+ * a real server forgets it, as it writes a count of 0 into a status that nobody has written. That the two agree is for test/e2e/same-answers.
+ */
+import { defineResource } from 'capstan/cache';
+import { createOrUpdate, newClient } from 'capstan/client';
+import { fakeClient } from 'capstan/testing';
+import { describe, expect, test } from 'vitest';
+import { type Body, JSON_PATCH, MERGE_PATCH, start } from './client.ts';
+
+const IN = 'namespaces/default';
+const DEPLOYMENTS = `/apis/apps/v1/${IN}/deployments`;
+const APPLY = 'application/apply-patch+yaml';
+
+interface DeploymentObject {
+  apiVersion: 'apps/v1';
+  kind: 'Deployment';
+  metadata: { name: string; namespace?: string; generation?: number; resourceVersion?: string };
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+}
+const Deployment = defineResource<DeploymentObject>()({
+  ...{ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
+});
+
+const labels = { app: 'a' };
+const template = (pod: object = {}) => ({ metadata: { labels }, spec: { containers: [{ name: 'a' }], ...pod } });
+const deployment = (spec: object = {}): DeploymentObject => ({
+  ...{ apiVersion: 'apps/v1', kind: 'Deployment' },
+  metadata: { name: 'a', namespace: 'default' },
+  spec: { replicas: 1, selector: { matchLabels: labels }, template: template(), ...spec },
+});
+const version = ({ metadata: { resourceVersion, generation } }: Body) => [resourceVersion, generation];
+const owned = (body: Body): object[] =>
+  ((body.metadata as { managedFields?: { fieldsV1: object }[] }).managedFields ?? []).map(({ fieldsV1 }) => fieldsV1);
+
+describe('zero values that Go leaves out', () => {
+  test.for([
+    ['a status of zeros', '/status', MERGE_PATCH, { status: { replicas: 0, readyReplicas: 0, observedGeneration: 0 } }],
+    ['a flag', '', MERGE_PATCH, { spec: { paused: false, minReadySeconds: 0 } }],
+    ['a flag, added', '', JSON_PATCH, [{ op: 'add', path: '/spec/paused', value: false }]],
+    ['a member of a Pod', '', MERGE_PATCH, { spec: { template: { spec: { hostNetwork: false, subdomain: '' } } } }],
+    [
+      'a member of an item',
+      '',
+      MERGE_PATCH,
+      { spec: { template: template({ containers: [{ name: 'a', tty: false }] }) } },
+    ],
+    ['an applied flag', '', APPLY, { apiVersion: 'apps/v1', kind: 'Deployment', spec: { paused: false } }],
+  ] as const)('are no change: %s', async ([, subresource, type, body]) => {
+    const { api } = await start();
+    const made = await api.make(DEPLOYMENTS, deployment());
+    if (type === APPLY) await api.send('PATCH', `${DEPLOYMENTS}/a`, { body, type, query: { fieldManager: 'm' } });
+    const before = (await api.get(`${DEPLOYMENTS}/a`)).body;
+    const query = { fieldManager: 'm' };
+    const { status, body: after } = await api.send('PATCH', `${DEPLOYMENTS}/a${subresource}`, { body, type, query });
+    expect(status).toBe(200);
+    expect(version(after)).toEqual(version(before));
+    expect(after.spec).toEqual(made.spec);
+    expect(after.status).toEqual({});
+  });
+
+  test('are written again each time by who looks for them', async () => {
+    const { server } = await start();
+    const client = newClient({ transport: server.transport() });
+    const write = () =>
+      createOrUpdate(client, Deployment, { namespace: 'default', name: 'a' }, (draft) => ({
+        ...deployment(),
+        ...draft,
+        spec: { ...(draft.spec ?? deployment().spec), paused: false },
+      }));
+    const results: unknown[] = [];
+    for (let i = 0; i < 3; i++) results.push(await write());
+    expect(results.map((result) => (result as { result?: string }).result ?? result)).toEqual([
+      'created',
+      'updated',
+      'updated',
+    ]);
+  });
+
+  test('stay where Go has a pointer to them', async () => {
+    const { api } = await start();
+    const pod = { automountServiceAccountToken: false, terminationGracePeriodSeconds: 0, securityContext: {} };
+    const { spec } = await api.make(DEPLOYMENTS, deployment({ replicas: 0, template: template(pod) }));
+    expect(spec).toMatchObject({ replicas: 0, template: { spec: pod } });
+  });
+
+  test('stay in a map, where null is one', async () => {
+    const { api } = await start();
+    const made = await api.make(`/api/v1/${IN}/secrets`, { metadata: { name: 'a' }, data: { a: null, b: '' } });
+    expect(made.data).toEqual({ a: '', b: '' });
+    const hard = { pods: null };
+    const quota = await api.make(`/api/v1/${IN}/resourcequotas`, { metadata: { name: 'a' }, spec: { hard } });
+    expect(quota.spec).toEqual({ hard: { pods: '0' } });
+  });
+});
+
+describe('what Go always writes', () => {
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template: template() };
+  test.for([
+    [`apps/v1/${IN}/statefulsets`, { spec }, { status: { replicas: 0, availableReplicas: 0 } }],
+    [`apps/v1/${IN}/replicasets`, { spec }, { status: { replicas: 0 } }],
+    [
+      `policy/v1/${IN}/poddisruptionbudgets`,
+      {},
+      { spec: {}, status: { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 } },
+    ],
+    ['rbac.authorization.k8s.io/v1/clusterroles', {}, { rules: null }],
+    [`discovery.k8s.io/v1/${IN}/endpointslices`, { addressType: 'IPv4' }, { endpoints: null, ports: null }],
+    [`apps/v1/${IN}/controllerrevisions`, { data: {} }, { data: {}, revision: 0 }],
+    ['storage.k8s.io/v1/volumeattachments', { spec: { attacher: 'a' } }, { status: { attached: false } }],
+    [
+      `batch/v1/${IN}/cronjobs`,
+      { spec: { schedule: '* * * * *', jobTemplate: { spec: { template: { spec: { containers: null } } } } } },
+      { spec: { jobTemplate: { metadata: {}, spec: { template: { metadata: {}, spec: { containers: null } } } } } },
+    ],
+  ] as const)('is there where nobody has set it: %s', async ([path, fields, expected]) => {
+    const { api } = await start();
+    const made = await api.make(`/apis/${path}`, { metadata: { name: 'a' }, ...fields });
+    expect(made).toMatchObject(expected);
+    const again = await api.put(`/apis/${path}/a`, made);
+    expect(version(again.body)).toEqual(version(made));
+  });
+
+  test('is there in an event, under both of its names', async () => {
+    const { api } = await start();
+    const made = await api.make(`/api/v1/${IN}/events`, { metadata: { name: 'a' }, count: 0, message: '' });
+    const times = { firstTimestamp: null, lastTimestamp: null, eventTime: null };
+    expect(made).toMatchObject({
+      ...times,
+      involvedObject: {},
+      source: {},
+      reportingComponent: '',
+      reportingInstance: '',
+    });
+    expect(made).not.toHaveProperty('count');
+    expect(made).not.toHaveProperty('message');
+    await api.make(`/apis/events.k8s.io/v1/${IN}/events`, { metadata: { name: 'b' }, note: 'n' });
+    const { body } = await api.get(`/api/v1/${IN}/events/b`);
+    expect(body).toMatchObject({ ...times, message: 'n', reportingComponent: '', reportingInstance: '' });
+  });
+
+  test('is nobody’s, but a list is owned by who sent it empty, and comes back as none', async () => {
+    const { api } = await start();
+    const ROLES = `/apis/rbac.authorization.k8s.io/v1/${IN}/roles`;
+    expect(owned(await api.make(ROLES, { metadata: { name: 'a' } }))).toEqual([]);
+    const sent = await api.make(ROLES, { metadata: { name: 'b' }, rules: [] });
+    expect(owned(sent)).toEqual([{ 'f:rules': {} }]);
+    expect(sent.rules).toBeNull();
+  });
+
+  test('is there in a condition, also of a status that was taken away', async () => {
+    const { api } = await start();
+    const PDBS = `/apis/policy/v1/${IN}/poddisruptionbudgets`;
+    await api.make(PDBS, { metadata: { name: 'a' } });
+    const conditions = [{ type: 'A', status: 'True' }];
+    const { body } = await api.patch(`${PDBS}/a/status`, { status: { conditions } });
+    expect(body.status).toMatchObject({ conditions: [{ lastTransitionTime: null, reason: '', message: '' }] });
+    expect((await api.patch(`${PDBS}/a/status`, { status: null })).body.status).toEqual({
+      ...{ currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 },
+    });
+  });
+});
+
+describe('objects that are there from the beginning', () => {
+  test('have and lack what a real server’s have, so that writing them back is no change', async () => {
+    const client = fakeClient({ objects: [deployment({ paused: false })] });
+    const seeded = await client.get(Deployment, { namespace: 'default', name: 'a' });
+    expect(seeded.spec).not.toHaveProperty('paused');
+    expect(seeded.status).toEqual({});
+    const written = await client.update(Deployment, seeded);
+    expect(written.metadata.resourceVersion).toBe(seeded.metadata.resourceVersion);
+  });
+
+  test('are refused where a field is of another type', () => {
+    expect(() => fakeClient({ objects: [deployment({ replicas: 'many' })] })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('objects[0]: json: cannot'),
+      }),
+    );
+  });
+});
