@@ -34,9 +34,11 @@ export interface ReportOptions {
   readonly limit?: number;
 }
 
-/** A part that has metrics in Prometheus' text format. */
+/** A part that has metrics in Prometheus' text format. While one fails, or takes longer than ten seconds, `/metrics` is an error that names it. */
 export interface Collector {
-  text(): string;
+  /** In messages. */
+  readonly name?: string;
+  text(): string | Promise<string>;
 }
 
 /** Options that hold for all controllers of a manager unless they say otherwise. controller-runtime: pkg/config/controller.go. */
@@ -90,7 +92,14 @@ export interface Manager {
   readonly queueMetrics?: MetricsProvider | undefined;
   /** Starts with the manager, or at once if that has started. Throws CapstanError STOPPED once the manager is ending. */
   add(runnable: Runnable): void;
-  /** Adds to what `/metrics` answers; the same collector twice counts once. */
+  /**
+   * Adds to what `/metrics` answers; the same collector twice counts once. Of a series that several have, the first one's counts.
+   *
+   * @example
+   * import { register } from 'prom-client';
+   *
+   * manager.addCollector({ name: 'prom-client', text: () => register.metrics() });
+   */
   addCollector(collector: Collector): void;
   /** Resolves when this process leads, at the start where there is no election. Never rejects; stays pending if that never happens. */
   elected(): Promise<void>;

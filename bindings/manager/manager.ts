@@ -151,15 +151,12 @@ class RuntimeManager implements ControllerManager {
     this.#election = this.#elect();
     for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])
       if (collector !== undefined) this.#collectors.add(collector);
-    this.#servers = new Servers(
-      settings,
-      () => [...this.#collectors].map((collector) => collector.text()),
-      (access) =>
-        debugPage({
-          state: (query) => this.report(query),
-          find: (text, limit) => findObjects(this.cache.informers(), text, limit),
-          ...access,
-        }),
+    this.#servers = new Servers(settings, this.#collectors, (access) =>
+      debugPage({
+        state: (query) => this.report(query),
+        find: (text, limit) => findObjects(this.cache.informers(), text, limit),
+        ...access,
+      }),
     );
     for (const server of this.#servers.all()) this.#runnables.add(server);
     const { cache: own } = this;

@@ -5,9 +5,11 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { Collector } from '../controller/index.ts';
 import { textOfError } from '../error-text.ts';
 import { handleError } from '../handle-error.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
+import { collect } from './collect.ts';
 import { mergeExpositions } from './exposition-merge.ts';
 import { type Checker, HealthHandler } from './healthz.ts';
 import type { ManagerSettings } from './options.ts';
@@ -33,12 +35,12 @@ export class Servers {
   readonly #addresses = new Map<Service, string>();
   readonly #healthz: HealthHandler;
   readonly #readyz: HealthHandler;
-  readonly #collect: () => Iterable<string>;
+  readonly #collectors: Iterable<Collector>;
 
-  /** `collect` gives the texts of all metrics. */
-  constructor(settings: ManagerSettings, collect: () => Iterable<string>, newPage: NewPage) {
+  /** `collectors` may become more. */
+  constructor(settings: ManagerSettings, collectors: Iterable<Collector>, newPage: NewPage) {
     this.#settings = settings;
-    this.#collect = collect;
+    this.#collectors = collectors;
     this.#healthz = new HealthHandler(settings.logger);
     this.#readyz = new HealthHandler(settings.logger);
     this.#mountHealth();
@@ -141,15 +143,21 @@ export class Servers {
 
   /** One collector that fails is an error of the whole, as in Prometheus' own handler: half an answer would look like a reset. */
   async #serveMetrics(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
-    let text: string;
-    try {
-      text = mergeExpositions(this.#collect());
-    } catch (error) {
-      handleError(error, 'metrics');
-      const message = textOfError(error);
-      answer(response, 500, `An error has occurred while serving metrics:\n\n${message}\n`);
+    const texts: string[] = [];
+    const failures: string[] = [];
+    for (const collected of await collect(this.#collectors, this.#settings.clock)) {
+      if ('text' in collected) texts.push(collected.text);
+      else {
+        const { who, error } = collected;
+        handleError(error, `metrics: ${who}`);
+        failures.push(`${who}: ${textOfError(error)}\n`);
+      }
+    }
+    if (failures.length > 0) {
+      answer(response, 500, `An error has occurred while serving metrics:\n\n${failures.join('')}`);
       return;
     }
+    const text = mergeExpositions(texts);
     const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', vary: 'accept-encoding' };
     if (!takesGzip(request.headers['accept-encoding'])) {
       response.writeHead(200, headers).end(text);
