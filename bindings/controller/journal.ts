@@ -8,7 +8,7 @@ import { RequestMap } from './request-map.ts';
 import type { FailureRecord, Run } from './run.ts';
 
 /** How many runs are remembered. */
-const RECENT_RUNS = 100;
+export const RECENT_RUNS = 100;
 /** Of how many failing requests the last error is. Where a server is away everything fails, and for the same reason. */
 const MOST_ERRORS = 1000;
 

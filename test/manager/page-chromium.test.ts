@@ -106,7 +106,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     find = (text) => (text === 'demo/there' ? [there] : []);
     const known = await open('demo/there');
     expect(await text(known, '.verdict.idle .said')).toMatch(
-      /^It is in the cache of “for Website”, but no event has asked for it/,
+      /^It is in the cache of “for Website”, but neither in the queue nor among the last 100 runs\. It may have been/,
     );
     expect(await text(known, '#answer')).toContain('Cached as: websites.demo.capstan.dev/v1.');
     expect(await text(known, '#informers')).toContain('websites.demo.capstan.dev/v1 · has it');

@@ -200,10 +200,20 @@ describe('an object that nothing asked for', () => {
     );
   });
 
+  // It said of objects that were reconciled long ago that no event had asked for them.
   it('may have been reconciled before the runs that are kept', () => {
-    expect(verdict({ totals: { ...NONE, success: 4000 } }).text).toContain(
-      'Only recent runs are kept; it may have been reconciled before, among 4000 runs.',
+    const totals = { ...NONE, success: 3999, error: 1 };
+    const forgotten =
+      'neither in the queue nor among the last 100 runs. It may have been reconciled before, among 4000 runs.';
+    const sources = [source({})];
+    expect(verdict({ totals, sources }).text).toBe(`It is in the cache of “for Website”, but ${forgotten}`);
+    const all = reportOf({ controllers: [controllerOf({ keys: [], recent: [], totals, sources })] });
+    expect(verdictsFor(request, all, undefined)[0]?.text).toBe(`It is ${forgotten}`);
+    expect(verdict({ totals, sources: [source({ synced: false })] }).text).toBe(
+      'It is neither in the queue nor among the last 100 runs: “for Website” has not synced.',
     );
+    // None was forgotten: the runs of others are left out of a report about this one.
+    expect(verdict({ totals: { ...NONE, success: 100 } }).text).toContain('but no event has asked for it.');
   });
 
   it('waits for a cache that has not synced, and why that has not', () => {

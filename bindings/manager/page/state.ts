@@ -111,6 +111,7 @@ function cut(controller: ControllerReport, filter: string, limit: number): Contr
     keys: sorted.slice(0, limit).map((key) => ({ ...key, lastError: key.lastError && safe(key.lastError, strict) })),
     recent: recent
       .filter(wanted)
+      .sort((a, b) => named(a) - named(b))
       .slice(0, limit)
       .map((run) => withError(run, strict)),
     more: more || sorted.length > limit,

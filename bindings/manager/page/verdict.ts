@@ -4,6 +4,7 @@
  * asked for it); and nothing is said that the report does not know.
  */
 import type { Cause, ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
+import { RECENT_RUNS } from '../../controller/journal.ts';
 import type { Request } from '../../request.ts';
 import type { InformerReport, LeaderReport, ManagerReport, ObjectReport } from '../report.ts';
 import { causeText, count, hasFailed, span } from './words.ts';
@@ -14,7 +15,7 @@ import { causeText, count, hasFailed, span } from './words.ts';
  * - `failing`: waits after failures, or has failed for good
  * - `done`: was reconciled
  * - `blocked`: this controller reconciles nothing at present
- * - `idle`: nothing asked for it
+ * - `idle`: nothing asked for it, or so long ago that the run is forgotten
  */
 export type VerdictState = 'active' | 'queued' | 'failing' | 'done' | 'blocked' | 'idle';
 
@@ -242,29 +243,26 @@ function ownSource(
 
 /** Neither in the queue nor among the recent runs. */
 function unasked(controller: ControllerReport, report: ManagerReport, found: Found): Said {
-  const { sources, totals, recent } = controller;
-  const own = ownSource(sources, found);
-  if (own === undefined) return { state: 'idle', text: 'No event has asked for it: this controller has no sources.' };
-  const late = sources.find((source) => !source.synced);
-  if (late !== undefined) {
-    const text = `No event has asked for it: ${unsynced(late, report)}.`;
-    return { state: 'blocked', text };
-  }
+  const { sources, totals } = controller;
   const runs = Object.values(totals).reduce((sum, each) => sum + each, 0);
-  const forgotten =
-    runs > recent.length
-      ? ` Only recent runs are kept; it may have been reconciled before, among ${count(runs, 'run')}.`
-      : '';
+  const forgetful = runs > RECENT_RUNS;
+  const neither = `neither in the queue nor among the last ${RECENT_RUNS} runs`;
+  const unasked = forgetful ? `It is ${neither}` : 'No event has asked for it';
+  const before = forgetful ? ` It may have been reconciled before, among ${count(runs, 'run')}.` : '';
+  const own = ownSource(sources, found);
+  if (own === undefined) return { state: 'idle', text: `${unasked}: this controller has no sources.` };
+  const late = sources.find((source) => !source.synced);
+  if (late !== undefined) return { state: 'blocked', text: `${unasked}: ${unsynced(late, report)}.` };
   const { filtered, failed } = own.events;
   const refused =
     filtered === 0 ? '' : ` Predicates have filtered ${count(filtered, 'event')} of “${own.name}” so far.`;
   const broken = failed === 0 ? '' : ` The handler of “${own.name}” has failed for ${count(failed, 'event')}.`;
   if (found === undefined || own.informer === undefined)
-    return { state: 'idle', text: `No event has asked for it.${refused}${broken}${forgotten}` };
+    return { state: 'idle', text: `${unasked}.${before}${refused}${broken}` };
   if (found.some((object) => object.informer === own.informer)) {
     // It is there, and was at the latest told at the start: either a predicate refused it, or its run is too long ago.
-    const text = `It is in the cache of “${own.name}”, but no event has asked for it.${refused}${broken}${forgotten}`;
-    return { state: 'idle', text };
+    const why = forgetful ? neither : 'no event has asked for it';
+    return { state: 'idle', text: `It is in the cache of “${own.name}”, but ${why}.${before}${refused}${broken}` };
   }
   const elsewhere = found.map(
     ({ informer }) => report.informers.find((each) => each.key === informer)?.resource ?? informer,
