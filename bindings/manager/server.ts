@@ -184,8 +184,9 @@ export class HTTPServer implements GroupedRunnable {
   #stop(server: Server): void {
     const { shutdownTimeout, clock = systemClock } = this.#options;
     this.#stopping.abort();
-    // Of a connection whose answer is on its way, http's own close() thinks that it idles.
-    NetServer.prototype.close.call(server);
+    // Of a connection whose answer is on its way, http's own close() thinks that it idles. Bun's server is none of node:net.
+    if (server instanceof NetServer) NetServer.prototype.close.call(server);
+    else (server as Server).close();
     server.once('close', () => server.close()); // its timer for requests that take too long
     this.#cut(new Set([...this.#open].map((response) => peerOf(response.req.socket))));
     // An answer that has begun promised to keep its connection, which would idle for Node's keepAliveTimeout of 5 s.

@@ -3,56 +3,16 @@
  * documentation says of Deno: examples/hello-controller.ts runs there as it is, embedded server included, and so does a manager.
  */
 import { once } from 'node:events';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiServer } from 'capstan/testing';
 import { root } from './bundle.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
 import { launch, within } from './launch.ts';
+import { managerEnds } from './manager-program.ts';
 import type { Result } from './shim/registry.ts';
 
 const LIMIT_MS = 60_000;
-
-/** Everything that a manager serves, and an election; prints what was answered. */
-const MANAGER = `
-import { defineResource } from 'capstan/cache';
-import { newControllerManagedBy } from 'capstan/controller';
-import { newManager } from 'capstan/manager';
-import { ApiServer } from 'capstan/testing';
-
-const ConfigMap = defineResource()({ group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true });
-const server = await ApiServer.start();
-const nowhere = { bindAddress: '127.0.0.1:0' };
-const manager = newManager({
-  transport: server.transport(),
-  leaderElection: { id: 'deno', namespace: 'default', releaseOnCancel: true },
-  healthProbe: nowhere,
-  metrics: nowhere,
-  profiling: nowhere,
-  debugPage: true,
-});
-const end = new AbortController();
-const seen = Promise.withResolvers();
-newControllerManagedBy(manager).for(ConfigMap).complete(({ name }) => seen.resolve(name));
-const running = manager.start({ signal: end.signal });
-await manager.serving();
-const url = manager.url('metrics');
-await manager.client.create(ConfigMap, { metadata: { namespace: 'default', name: 'web' } });
-const said = [await seen.promise];
-for (const path of ['/healthz', '/readyz', '/metrics', '/debug/capstan', '/debug/pprof/heap']) {
-  const answer = await fetch(url + path);
-  said.push(path + ' ' + answer.status);
-  await answer.text();
-}
-end.abort();
-await running;
-const lease = await fetch(server.url + '/apis/coordination.k8s.io/v1/namespaces/default/leases/deno');
-said.push('leader "' + (await lease.json()).spec.holderIdentity + '"');
-await server.stop();
-console.log(said.join(', '));
-`;
-
-const SAID = 'web, /healthz 200, /readyz 200, /metrics 200, /debug/capstan 200, /debug/pprof/heap 200, leader ""';
 
 export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]> {
   return resultsOf(async (run, skip) => {
@@ -108,14 +68,7 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
         throw new Error(`it said ${output}`);
     });
     await run('a manager elects, serves and ends in order', async () => {
-      writeFileSync(join(cwd, 'manager.js'), MANAGER);
-      const output = await outputOf({
-        command: deno,
-        args: ['run', ...installed, '--allow-all', 'manager.js'],
-        cwd,
-        env,
-      });
-      if (output !== SAID) throw new Error(`expected ${SAID}, got ${output}`);
+      await managerEnds({ command: deno, args: ['run', ...installed, '--allow-all'], cwd, env });
     });
   });
 }

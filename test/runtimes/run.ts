@@ -13,6 +13,7 @@ import { checkBundles, checkPolicy, checkRequire, type Tools } from './checks.ts
 import { startCluster } from './cluster.ts';
 import { checkDenoExample } from './deno-example.ts';
 import { checkJsr } from './jsr.ts';
+import { checkBunManager } from './manager-program.ts';
 import { comparedWithEachOther, describeOutcomes, hasFailed, jsonReport, type Outcome } from './outcome.ts';
 import { type Runtime, runtimes, tools } from './runtimes.ts';
 import { describeError, type Result } from './shim/registry.ts';
@@ -29,6 +30,7 @@ const checks: readonly Check[] = [
   { name: 'require', needs: ['node-22', 'node-24', 'node-26'], run: checkRequire },
   { name: 'csp', needs: ['chromium'], run: checkPolicy },
   { name: 'deno-example', needs: ['deno'], run: checkDenoExample },
+  { name: 'bun-manager', needs: ['bun'], run: checkBunManager },
   { name: 'jsr', needs: ['deno'], run: checkJsr },
 ];
 const names = [...runtimes, ...checks].map(({ name }) => name);
