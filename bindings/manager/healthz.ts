@@ -57,10 +57,10 @@ export class HealthHandler {
 
   /** `path` is what follows the endpoint: nothing, or `/` and the name of a check. */
   async serve(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const name = path.replace(/^\/+|\/+$/g, '');
+    const name = decoded(path.replace(/^\/+|\/+$/g, ''));
     const checks = this.#checks.size === 0 ? new Map([['ping', ping]]) : this.#checks;
     if (name === '') return this.#serveAll(checks, request, response);
-    const check = checks.get(name);
+    const check = name === undefined ? undefined : checks.get(name);
     if (check === undefined) return notFound(request, response);
     try {
       await check(request);
@@ -99,6 +99,14 @@ export class HealthHandler {
     }
     lines.push(failed ? 'healthz check failed\n' : 'healthz check passed\n');
     answer(response, failed ? 500 : 200, lines.join(''));
+  }
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
   }
 }
 

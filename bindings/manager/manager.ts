@@ -364,6 +364,7 @@ class RuntimeManager implements ControllerManager {
 }
 
 function requireCheck(name: string, check: Checker): void {
-  if (typeof name !== 'string' || !/^[^/?#\s]+$/.test(name)) throw invalid('name', 'the last part of a path', name);
+  if (typeof name !== 'string' || !/^[^/?#\s]+(\/[^/?#\s]+)*$/.test(name))
+    throw invalid('name', 'a path without a slash at its ends, such as "db" or "poststarthook/db"', name);
   requireFunction('check', check);
 }

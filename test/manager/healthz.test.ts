@@ -92,6 +92,15 @@ describe('the per-check endpoints', () => {
     expect((await ask('/__proto__', { check: healthz.ping })).status).toBe(404);
   });
 
+  // A client writes such a name percent-encoded, and was told that there is none.
+  test('are of any name, as a client writes it', async () => {
+    const checks = { größe: fails, 'a%b': healthz.ping, 'poststarthook/x': healthz.ping };
+    expect((await ask('/größe', checks)).text).toBe('internal server error: blech\n');
+    for (const path of ['/a%25b', '/poststarthook/x', '/poststarthook%2Fx'])
+      expect((await ask(path, checks)).text, path).toBe('ok');
+    for (const path of ['/a%b', '/%', '/%ff', '/poststarthook']) expect((await ask(path, checks)).status).toBe(404);
+  });
+
   test('have a ping if no others are present', async () => {
     expect((await ask('/ping', {})).text).toBe('ok');
     expect((await ask('/ping', { check: healthz.ping })).status).toBe(404);

@@ -57,6 +57,10 @@ describe('health probes', () => {
       expect(await get(`${url}/${endpoint}/ping`)).toMatchObject({ status: 200, text: 'ok' });
       expect((await get(`${url}/${endpoint}/unknown`)).status).toBe(404);
     }
+    manager.addHealthzCheck('poststarthook/crds', () => undefined);
+    expect((await get(`${url}/healthz/poststarthook/crds`)).text).toBe('ok');
+    for (const name of ['', '/', 'a/', '/a', 'a//b', 'a b', 'a?b'])
+      expect(() => manager.addHealthzCheck(name, () => undefined)).toThrow('without a slash at its ends');
     expect((await get(`${url}/`)).status).toBe(404);
     expect((await get(`${url}/healthzcheck`)).status).toBe(404);
   });
