@@ -321,18 +321,29 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     const name = 'a-name-as-long-as-they-may-be-'.repeat(8).slice(0, 253);
     const lastError = { name: 'StatusError STATUS', message: `${'x'.repeat(300)} ${'word '.repeat(300)}`, agoMs: 1 };
     show({
+      name: 'c'.repeat(200),
       keys: [keyOf(name, { namespace: 'n'.repeat(63), lastError, failures: 12_345 })],
       recent: [runOf(name, { error: lastError, outcome: 'error', requeueAfterMs: 1e9, attempt: 99 })],
     });
-    const page = await open('', { width: 400 });
-    await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`);
-    for (const width of [1600, 1200, 961, 960, 600, 400, 320]) {
-      await page.resize(width, 800);
-      const [content, inner] = await page.evaluate<[number, number]>(
-        '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
-      );
-      expect(content, `${width} pixels`).toBeLessThanOrEqual(inner);
+    for (const key of ['', `${'n'.repeat(63)}/${name}`]) {
+      const page = await open(key, { width: 400 });
+      await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`);
+      for (const width of [1600, 1200, 961, 960, 600, 400, 320]) {
+        await page.resize(width, 800);
+        const [content, inner] = await page.evaluate<[number, number]>(
+          '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+        );
+        expect(content, `${width} pixels`).toBeLessThanOrEqual(inner);
+      }
     }
+  });
+
+  it('keeps the order of the words after a name that turns it', async () => {
+    show({ name: 'web\u202e' });
+    const page = await open();
+    const left = (part: string) =>
+      page.evaluate<number>(`document.querySelector('#view h2 ${part}').getBoundingClientRect().left`);
+    expect(await left('.kind')).toBeLessThan(await left('.state'));
   });
 
   it('tells states apart by shapes and words, and by contrast in light and dark', async () => {

@@ -122,7 +122,13 @@ export function controller(
   const none = filter === '' ? 'The queue is empty.' : 'No request in the queue matches.';
   return section(
     `controller ${name}`.replace(/\s/g, '-'),
-    [name, ' ', h('span', { class: 'kind' }, groupKind), ' ', state(CONTROLLER_MARKS[report.state], report.state)],
+    [
+      h('bdi', {}, name),
+      ' ',
+      h('span', { class: 'kind' }, groupKind),
+      ' ',
+      state(CONTROLLER_MARKS[report.state], report.state),
+    ],
     h(
       'dl',
       { class: 'figures' },
