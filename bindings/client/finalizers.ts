@@ -164,18 +164,24 @@ async function runFinalizer<T extends object>(
 
 /** What to do with an object that lives, and with one that is being deleted. */
 export interface FinalizerHandlers<T extends object, R> {
-  /** The object lives and has the finalizer: whatever is made now will be cleaned up. */
+  /**
+   * The object lives and has the finalizer: whatever is made now will be cleaned up. It is given the object as it is then, which is a newer
+   * one than the frame was given where the finalizer had to be written first.
+   */
   apply(object: T): Promise<R> | R;
   /** The object is being deleted. Once this succeeds, the finalizer goes. It may be called again. */
   cleanup(object: T): Promise<R> | R;
 }
 
 /**
- * One finalizer as the frame of a reconcile: an object that lives gets it first, and is applied in the reconcile that follows from that
- * write; an object that is being deleted is cleaned up, and then loses it. Both writes are JSON patches that hold only for this very object
- * (its uid) and for the finalizers that were seen: where either has changed since, the server refuses with 422 and the next try sees it.
+ * One finalizer as the frame of a reconcile: an object that lives gets it first, and is then applied as the server answered; an object that
+ * is being deleted is cleaned up, and then loses it. Both writes are JSON patches that hold only for this very object (its uid) and for the
+ * finalizers that were seen: where either has changed since, the server refuses with 422 and the next try sees it.
  *
- * @returns what `apply` or `cleanup` gave; undefined where there was nothing to do but to write the finalizer
+ * kube-rs applies in the reconcile that follows from the event of its write. That event changes no generation: a predicate may drop it, and
+ * then nothing would ever be applied.
+ *
+ * @returns what `apply` or `cleanup` gave; undefined for an object that is being deleted and does not have the finalizer
  * @throws what `apply` or `cleanup` threw, the finalizer then stays; StatusError, TransportError of the writes
  * @example
  * const reconcileWith = (client: Client, pod: V1Pod) =>
@@ -199,8 +205,7 @@ export async function finalizer<T extends object, R>(
   const has = containsFinalizer(object, name);
   if (!isBeingDeleted(object)) {
     if (has) return handlers.apply(object);
-    await patchFinalizers(client, resource, object, adding(object, name), options.signal);
-    return undefined;
+    return handlers.apply(await patchFinalizers(client, resource, object, adding(object, name), options.signal));
   }
   if (!has) return undefined;
   const result = await handlers.cleanup(object);
@@ -218,12 +223,12 @@ async function patchFinalizers<T extends object>(
   object: T,
   changes: JsonPatchOperation[],
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<T> {
   const { namespace, name, uid } = metadataOf(object);
   if (typeof name !== 'string') throw invalid('object.metadata.name', 'the name of an object that exists', name);
   const same: JsonPatchOperation[] = uid === undefined ? [] : [{ op: 'test', path: '/metadata/uid', value: uid }];
   const key = namespace === undefined ? { name } : { namespace, name };
-  await client.patch(resource, key, { type: 'json', operations: [...same, ...changes] }, { signal });
+  return client.patch(resource, key, { type: 'json', operations: [...same, ...changes] }, { signal });
 }
 
 /** A member that is not there equals null: to the server's library, and in its answer to this test. */

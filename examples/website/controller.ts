@@ -83,7 +83,7 @@ export class WebsiteReconciler {
         FINALIZER,
         website,
         {
-          apply: () => this.#keep(key, website, signal),
+          apply: (held) => this.#keep(key, held, signal),
           cleanup: () => this.#release(key, website, signal),
         },
         { signal },

@@ -11,6 +11,7 @@ import {
   type ObjectMeta,
   removeFinalizer,
 } from 'capstan/client';
+import { createController, generationChangedPredicate } from 'capstan/controller';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
@@ -183,29 +184,59 @@ describe('the frame of one finalizer', () => {
     namespaced: true,
   });
 
-  async function started(): Promise<{ client: Client; create: (...finalizers: string[]) => Promise<Thing> }> {
+  async function started() {
     const server = await ApiServer.start();
     const transport = server.transport();
     onTestFinished(async () => {
       await transport.close?.();
       await server.stop();
     });
-    const client = newClient({ transport });
-    return { client, create: (...finalizers) => client.create(Things, living(...finalizers)) };
+    const client: Client = newClient({ transport });
+    return { transport, client, create: (...finalizers: string[]) => client.create(Things, living(...finalizers)) };
   }
-  const handlers = () => ({ apply: vi.fn(() => 'applied'), cleanup: vi.fn(() => 'cleaned') });
+  const handlers = () => ({
+    apply: vi.fn((_: Thing): string | Promise<string> => 'applied'),
+    cleanup: vi.fn(() => 'cleaned'),
+  });
   const key = { namespace: 'default', name: 'a' };
 
-  it('writes the finalizer before anything is applied', async () => {
+  it('writes the finalizer before anything is applied, and applies what the server answered', async () => {
     const { client, create } = await started();
     const run = handlers();
     const object = await create();
-    expect(await finalizer(client, Things, NAME, object, run)).toBeUndefined();
-    expect(run.apply).not.toHaveBeenCalled();
+    run.apply.mockImplementationOnce(async () => {
+      expect(names(await client.get(Things, key))).toEqual([NAME]);
+      return 'applied first';
+    });
+    expect(await finalizer(client, Things, NAME, object, run)).toBe('applied first');
     const written = await client.get(Things, key);
-    expect(names(written)).toEqual([NAME]);
-    expect(await finalizer(client, Things, NAME, written, run)).toBe('applied');
     expect(run.apply).toHaveBeenCalledExactlyOnceWith(written);
+    expect(await finalizer(client, Things, NAME, written, run)).toBe('applied');
+    expect(run.apply).toHaveBeenLastCalledWith(written);
+  });
+
+  // The event of the write changes no generation. When the frame left the work to the reconcile that follows from it, a controller with
+  // generationChangedPredicate() wrote the finalizer and never did anything else.
+  it('applies in a controller that looks at generations alone', async () => {
+    const { client, create, transport } = await started();
+    const applied = Promise.withResolvers<Thing>();
+    const controller = createController({
+      transport,
+      for: Things,
+      predicates: [generationChangedPredicate()],
+      reconcile: async (request, { get }) => {
+        const object = get(request);
+        if (object !== undefined)
+          await finalizer(client, Things, NAME, object, { apply: applied.resolve, cleanup: () => undefined });
+        return {};
+      },
+    });
+    const stop = new AbortController();
+    const running = controller.run({ signal: stop.signal });
+    await create();
+    expect(names(await applied.promise)).toEqual([NAME]);
+    stop.abort();
+    await running;
   });
 
   it('adds its finalizer to those of others', async () => {

@@ -83,7 +83,7 @@ class Librarian {
     const { signal } = context;
     const { namespace = '', name = '' } = shelf.metadata;
     const handlers = {
-      apply: () => this.#keep(shelf, { namespace, name }, context),
+      apply: (held: ShelfObject) => this.#keep(held, { namespace, name }, context),
       cleanup: async () => {
         await this.#client.delete(ConfigMap, { namespace, name: ledgerOf(name) }, { signal }).catch(ignoreNotFound);
         this.#tell(shelf, 'Closed', `removed ${ledgerOf(name)}`);
