@@ -20,6 +20,13 @@ interface HostTimer {
   id: ReturnType<typeof setTimeout> | undefined;
 }
 
+/** Throws CapstanError INVALID_ARGUMENT. Duck-typed: a clock may come from another realm. None at all will do, for the system's. */
+export function requireClock(name: string, clock: Clock | undefined): void {
+  if (clock === undefined) return;
+  for (const method of ['now', 'setTimer', 'clearTimer'] as const)
+    requireFunction(`${name}.${method}`, clock?.[method]);
+}
+
 export const systemClock: Clock = {
   now: () => performance.now(),
   setTimer(run, ms) {

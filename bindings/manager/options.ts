@@ -1,7 +1,7 @@
 /** The options of a manager, with their defaults, and their checks. controller-runtime: pkg/manager/manager.go Options. */
 import type { FactoryOptions, Transport } from '../cache/index.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, requireClock, systemClock } from '../clock.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
@@ -128,8 +128,7 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
   settings.logger = guardedLogger(settings.logger);
-  for (const method of ['now', 'setTimer', 'clearTimer'] as const)
-    requireFunction(`options.clock.${method}`, settings.clock[method]);
+  requireClock('options.clock', settings.clock);
   requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);
   requireFunction('options.newClient', settings.newClient);
   if (options.tracer !== undefined) requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);

@@ -1,6 +1,5 @@
 /** Checks of arguments that several files of this folder take. Duck-typed: signals and clocks may come from another realm. */
-import type { Clock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { CapstanError, invalid } from '../errors.ts';
 
 /** The error of a signal that is none, or undefined. */
 export function signalProblem(signal: AbortSignal | undefined): CapstanError | undefined {
@@ -14,11 +13,6 @@ export function signalProblem(signal: AbortSignal | undefined): CapstanError | u
     return undefined;
   }
   return invalid('signal', 'an AbortSignal', signal);
-}
-
-export function requireClock(clock: Clock | undefined): void {
-  if (clock === undefined) return;
-  for (const method of ['now', 'setTimer', 'clearTimer'] as const) requireFunction(`clock.${method}`, clock?.[method]);
 }
 
 export function aborted(call: string, signal: AbortSignal): CapstanError {

@@ -3,11 +3,10 @@
  * again. Per-item failures are counted in failures.ts, in a table of the limiter's own; the arithmetic is here. Failures are kept until
  * forget(): a caller that never forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, requireClock, systemClock } from '../clock.ts';
 import { invalid, requireFunction, requireInteger, requireNumber, requireObject } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { KeyFunction } from '../keys.ts';
-import { requireClock } from './checks.ts';
 import { Failures } from './failures.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
@@ -40,7 +39,7 @@ function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
   if (key !== undefined) requireFunction('key', key);
   if (forgetAfter !== undefined && !(typeof forgetAfter === 'number' && forgetAfter >= 0))
     throw invalid('forgetAfter', 'a number of milliseconds >= 0', forgetAfter);
-  requireClock(clock);
+  requireClock('clock', clock);
   return new Failures({ key, forgetAfter, clock: clock ?? systemClock });
 }
 
@@ -156,7 +155,7 @@ export class BucketRateLimiter<T = string> implements RateLimiter<T> {
     if (typeof qps !== 'number' || !(qps >= 0)) throw invalid('qps', 'a number >= 0', qps);
     requireInteger('burst', burst, 0);
     if (options !== undefined) requireObject('options', options);
-    requireClock(options?.clock);
+    requireClock('clock', options?.clock);
     this.#perMs = qps / 1000;
     this.#burst = burst;
     this.#clock = options?.clock ?? systemClock;

@@ -1,8 +1,7 @@
 /** What a queue is made of and what it answers: the types that all queues share, and the check of their options. */
-import type { Clock } from '../clock.ts';
+import { type Clock, requireClock } from '../clock.ts';
 import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import type { KeyFunction } from '../keys.ts';
-import { requireClock } from './checks.ts';
 import type { MetricsProvider } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -59,7 +58,7 @@ export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
   const { name, clock, metricsProvider, key, queue, inner } = options;
   if (name !== undefined && typeof name !== 'string') throw invalid('name', 'a string', name);
   if (key !== undefined) requireFunction('key', key);
-  requireClock(clock);
+  requireClock('clock', clock);
   if (queue !== undefined) {
     requireObject('queue', queue);
     for (const method of ['touch', 'push', 'len', 'pop'] as const) requireFunction(`queue.${method}`, queue[method]);

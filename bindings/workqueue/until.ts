@@ -1,8 +1,8 @@
 /** The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only. */
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, requireClock, systemClock } from '../clock.ts';
 import { invalid, requireFunction, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
-import { requireClock, signalProblem } from './checks.ts';
+import { signalProblem } from './checks.ts';
 
 /**
  * Runs `fn` again and again, `periodMs` after it has ended, until the signal fires; resolves then, after the run under way.
@@ -25,7 +25,7 @@ export async function until(
   const { signal, clock = systemClock } = options;
   const problem = signalProblem(signal);
   if (problem !== undefined) throw problem;
-  requireClock(clock);
+  requireClock('clock', clock);
   while (!signal?.aborted) {
     try {
       await fn(signal);
