@@ -240,6 +240,7 @@ export class ReconcileLoop<T extends object> implements Controller {
       queue: this.#intake(queue),
       signal,
       clock: settings.clock,
+      logger: settings.logOf?.(undefined),
       timeoutMs: settings.cacheSyncTimeout,
       onFailure: (error) => this.#endBy(new Fatal(error)),
     });

@@ -3,7 +3,7 @@
  * controller-runtime: pkg/controller/controller.go (TypedOptions, DefaultFromConfig), pkg/builder/controller.go (doController).
  */
 import type { Resource } from '../cache/resource.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, requireClock, systemClock } from '../clock.ts';
 import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger, withFields } from '../logger.ts';
@@ -186,9 +186,7 @@ function requireSettings(options: ControllerSettings, where: string): void {
     const ms: unknown = options[time] ?? 0;
     if (typeof ms !== 'number' || !(ms >= 0)) throw invalid(`${where}.${time}`, 'milliseconds >= 0', ms);
   }
-  for (const method of ['now', 'setTimer', 'clearTimer'] as const) {
-    if (options.clock !== undefined) requireFunction(`${where}.clock.${method}`, options.clock?.[method]);
-  }
+  requireClock(`${where}.clock`, options.clock);
   if (options.rateLimiter !== undefined) checkLimiter(`${where}.rateLimiter`, options.rateLimiter);
   if (options.newQueue !== undefined) requireFunction(`${where}.newQueue`, options.newQueue);
   if (options.logger !== undefined) requireLogger(`${where}.logger`, options.logger);
@@ -219,7 +217,7 @@ function logsOf(
         return guardedLogger(logConstructor(request));
       } catch (error) {
         handleError(error, `controller "${controller}": logConstructor`);
-        return silentLogger;
+        return { ...silentLogger, error: (message, fields) => handleError(fields?.error, message) };
       }
     };
   }

@@ -9,6 +9,7 @@ import { abortable } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Cause, Source, SourceQueue, SourceStatus } from './source.ts';
@@ -28,6 +29,7 @@ export interface StartOptions {
   /** Fires when the controller ends. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  readonly logger: Logger | undefined;
   readonly timeoutMs: number;
   /** A source that was added later could not start. */
   readonly onFailure: (error: unknown) => void;
@@ -53,12 +55,12 @@ class Entry implements SourceQueue {
   }
 
   /** Resolves when it has synced; the signal ends only the waiting. */
-  async start(queue: SourceQueue, waiting: AbortSignal): Promise<void> {
+  async start({ queue, logger }: StartOptions, waiting: AbortSignal): Promise<void> {
     const { source, through } = this.plan;
     const { signal } = this.removed;
     this.#queue = through === undefined ? queue : through(queue, signal);
     const ends = AbortSignal.any([signal, waiting]);
-    await abortable(Promise.resolve(source.start({ queue: this, signal })), ends);
+    await abortable(Promise.resolve(source.start({ queue: this, signal, logger })), ends);
     this.hasStarted = true;
     if (source.waitForSync !== undefined) await abortable(source.waitForSync({ signal: ends }), ends);
     this.hasSynced = true;
@@ -145,15 +147,15 @@ export class SourceSet {
     return [...this.#entries].map((entry) => entry.report());
   }
 
-  async #start(entry: Entry, { controller, queue }: StartOptions, waiting: AbortSignal): Promise<void> {
+  async #start(entry: Entry, options: StartOptions, waiting: AbortSignal): Promise<void> {
     try {
-      await entry.start(queue, waiting);
+      await entry.start(options, waiting);
     } catch (cause) {
       if (waiting.aborted) throw cause;
       if (entry.removed.signal.aborted) return; // taken away meanwhile: nobody waits for it
       throw new CapstanError(
         'SOURCE_FAILED',
-        `the controller "${controller}" has a source that could not ${entry.hasStarted ? 'sync' : 'start'}: ${entry.describe()}`,
+        `the controller "${options.controller}" has a source that could not ${entry.hasStarted ? 'sync' : 'start'}: ${entry.describe()}`,
         { cause },
       );
     }

@@ -4,6 +4,7 @@
  * pkg/handler/eventhandler.go, pkg/predicate/predicate.go.
  */
 import type { KubeObject } from '../cache/keys.ts';
+import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
@@ -75,6 +76,8 @@ export interface SourceStart {
   readonly queue: SourceQueue;
   /** Fires when the controller ends or the source is removed from it. */
   readonly signal: AbortSignal;
+  /** The controller's, where it has one: else errors that cost no more than an event go to the hook of `setErrorHandler`. */
+  readonly logger?: Logger | undefined;
 }
 
 /**

@@ -56,7 +56,11 @@ export interface ControllerManager extends Manager {
   url(service: Service): string | undefined;
   /** Adds a check to `/healthz`, which says whether the process has to be started anew. It has `ping`, and `leaderElection` where there is one. */
   addHealthzCheck(name: string, check: Checker): void;
-  /** Adds a check to `/readyz`, which says whether the process does its work. It has `ping` and `informer-sync`. */
+  /**
+   * Adds a check to `/readyz`, which says whether the process does its work. It has `ping`, and `informer-sync` for the informers that were
+   * asked for before the start. The sources of controllers, which may wait for a kind that is not served yet or for a webhook of this very
+   * process, are not in it: the logger and the live page say what they wait for.
+   */
   addReadyzCheck(name: string, check: Checker): void;
   /**
    * Serves a path beside `/metrics`, with the same filter. Without a server for metrics it is ignored, with a warning.

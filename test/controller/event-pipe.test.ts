@@ -5,6 +5,7 @@ import {
   type EventHandler,
   enqueueRequestForObject,
   generationChangedPredicate,
+  type Logger,
   LowPriority,
   newPredicateFuncs,
   or,
@@ -14,16 +15,17 @@ import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
 import { reports } from '../cache/told.ts';
+import { RecordingLogger } from './fake-manager.ts';
 import { RecordingQueue, type Thing, telling, thing, unknownChange } from './source-rig.ts';
 
 const reported = reports();
 
-function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = []) {
+function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = [], logger?: Logger) {
   const clock = new FakeClock(50);
   const pipe = new EventPipe<Thing>({ name: 'kind Thing', kind: 'Thing', handler, predicates, clock });
   const queue = new RecordingQueue();
   const end = new AbortController();
-  pipe.open({ queue, signal: end.signal });
+  pipe.open({ queue, signal: end.signal, logger });
   const informer = pipe.informerHandler();
   return { clock, pipe, queue, informer, stop: () => end.abort() };
 }
@@ -178,6 +180,25 @@ describe('a handler', () => {
       'source "kind Thing": the handler failed, create event of n/rejects',
     ]);
     expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
+  });
+
+  // The hook is for programs without a logger: whoever gave one found the failures of a map function in another place than those of reconciles.
+  test('or a predicate that fails is said to the logger where there is one', async () => {
+    const logger = new RecordingLogger();
+    const error = new Error('thrown');
+    const fail = (): never => {
+      throw error;
+    };
+    const { informer } = setUp({ create: fail, delete: () => undefined }, [{ delete: fail }], logger);
+    await informer.onAdd?.(thing('a'), false);
+    informer.onDelete?.(thing('a'));
+    informer.onAdd?.({} as Thing, false);
+    expect(logger.lines).toMatchObject([
+      { level: 'error', message: 'source "kind Thing": the handler failed, create event of n/a', fields: { error } },
+      { level: 'error', message: 'source "kind Thing": a predicate failed, delete event of n/a', fields: { error } },
+      { level: 'error', message: 'source "kind Thing": create event', fields: { error: { code: 'INVALID_ARGUMENT' } } },
+    ]);
+    expect(reported).toEqual([]);
   });
 
   test('that is async is waited for, and its requests keep the cause of their event', async () => {

@@ -87,13 +87,14 @@ describe('a logger that throws', () => {
 
   // The context was made in the same breath as the call, so that no request was ever reconciled.
   test('or a logConstructor that does costs what it would have said, not the reconciles', async () => {
-    const { source, calls, errors, clock, start } = rig(undefined, { logConstructor: broken });
+    const { source, calls, errors, clock, start } = rig(fail, { logConstructor: broken });
     await start();
     source.add('a');
-    await clock.run(100);
-    expect(calls).toEqual(['a@0']);
+    await clock.run(5);
+    expect(calls).toEqual(['a@0', 'a@5']);
     expect(errors).toEqual([]);
     expect(reported[0]?.what).toContain('logConstructor');
+    expect(messages(), 'the error that it was to be told of').toContain('not yet');
   });
 
   test('is called as it is otherwise: with fields only where there are some', async () => {

@@ -12,6 +12,7 @@ import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { reports } from '../cache/told.ts';
 import { FakeCluster } from './fake-cluster.ts';
+import { RecordingLogger } from './fake-manager.ts';
 import { started, type Thing, telling } from './source-rig.ts';
 
 const reported = reports();
@@ -262,13 +263,14 @@ describe('a kind that is not served yet', () => {
     const bringBack = server.removeResource(Things);
     const told: string[] = [];
     const source = kindSource({ cache, resource: Things, handler: telling(told), clock });
-    const { signal, stop, queue } = await started(source);
+    const logger = new RecordingLogger();
+    const { signal, stop, queue } = await started(source, logger);
     while (source.status?.().problem === undefined) await clock.settle();
     const create = async (path: string, object: object): Promise<void> => {
       const { status } = await transport.request({ method: 'POST', path, body: JSON.stringify(object) });
       expect(status).toBe(201);
     };
-    return { clock, server, cache, paths, bringBack, told, source, signal, stop, queue, create };
+    return { clock, server, cache, paths, bringBack, told, source, signal, stop, queue, create, logger };
   }
 
   test('is asked for each 10 s, and begins once its definition is there', async () => {
@@ -297,6 +299,26 @@ describe('a kind that is not served yet', () => {
     expect(told).toEqual(['initial default/a']);
     expect(source.status?.().problem).toBeUndefined();
     expect(reported).toEqual([]);
+  });
+
+  // Nobody asks a source for its status: whoever forgot the definition saw nothing for two minutes, and then the end of the process.
+  test('is told to the logger each time that the server has answered', async () => {
+    const { clock, paths, logger, stop } = await unserved();
+    const line = {
+      level: 'warn',
+      message: expect.stringMatching(
+        /^the server does not serve things.* Is the CustomResourceDefinition installed\?$/,
+      ),
+      fields: { source: 'kind Thing' },
+    };
+    expect(logger.lines).toEqual([line]);
+    const asked = paths.length;
+    await clock.run(10_000);
+    while (paths.length < 2 * asked || logger.lines.length < 2) await clock.settle();
+    expect(logger.lines).toEqual([line, line]);
+    stop();
+    await clock.run(60_000);
+    expect(logger.lines).toHaveLength(2);
   });
 
   test('has no informer until then, and whoever gives up waiting leaves nothing behind', async () => {

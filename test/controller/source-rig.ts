@@ -1,6 +1,6 @@
 /** What the tests of sources, handlers and predicates share: a queue that writes down what it is given, and events about small objects. */
 import type { Change } from 'capstan/cache';
-import type { Cause, EventHandler, HandlerQueue, Source, SourceQueue } from 'capstan/controller';
+import type { Cause, EventHandler, HandlerQueue, Logger, Source, SourceQueue } from 'capstan/controller';
 import type { AddOptions, Request } from 'capstan/workqueue';
 import { onTestFinished } from 'vitest';
 
@@ -44,11 +44,14 @@ export class RecordingHandlerQueue implements HandlerQueue {
 }
 
 /** A source that has been started, until the test ends or `stop` is called. */
-export async function started(source: Source): Promise<{ queue: RecordingQueue; signal: AbortSignal; stop(): void }> {
+export async function started(
+  source: Source,
+  logger?: Logger,
+): Promise<{ queue: RecordingQueue; signal: AbortSignal; stop(): void }> {
   const queue = new RecordingQueue();
   const end = new AbortController();
   onTestFinished(() => end.abort());
-  await source.start({ queue, signal: end.signal });
+  await source.start({ queue, signal: end.signal, logger });
   return { queue, signal: end.signal, stop: () => end.abort() };
 }
 

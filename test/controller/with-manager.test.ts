@@ -1,23 +1,26 @@
 /** Controllers under the manager of `capstan/manager`: one cache, one start, one end, one text of metrics. */
 import { newControllerManagedBy } from 'capstan/controller';
-import { newManager } from 'capstan/manager';
+import { type ManagerOptions, newManager } from 'capstan/manager';
 import { FakeClock, setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeCluster } from './fake-cluster.ts';
+import { RecordingLogger } from './fake-manager.ts';
 import { ownedBy, Part, part, Widget, widget } from './resources.ts';
 
+const reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
 beforeEach(() => {
-  previous = setErrorHandler(() => undefined);
+  reported.length = 0;
+  previous = setErrorHandler((error) => void reported.push(error));
 });
 afterEach(() => {
   setErrorHandler(previous);
 });
 
-function setup() {
+function setup(options: Partial<ManagerOptions> = {}) {
   const transport = new FakeCluster();
   const clock = new FakeClock();
-  const manager = newManager({ transport, clock });
+  const manager = newManager({ transport, clock, ...options });
   const end = new AbortController();
   const errors: unknown[] = [];
   const start = async (): Promise<{ ended: Promise<void> }> => {
@@ -89,4 +92,33 @@ test('after its end nothing is taken, and no name is kept for it', async () => {
       .named('with-manager-none')
       .build(() => undefined);
   for (let i = 0; i < 2; i++) expect(build).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+});
+
+test('its sources say to its logger what their predicates and map functions throw, in the name of the controller', async () => {
+  const logger = new RecordingLogger();
+  const { transport, manager, start, stop } = setup({ logger });
+  const error = new Error('no such label');
+  newControllerManagedBy(manager)
+    .for(Widget, {
+      predicates: [
+        {
+          create() {
+            throw error;
+          },
+        },
+      ],
+    })
+    .named('with-manager-failing')
+    .complete(() => undefined);
+  transport.put('widgets', widget('a'));
+  const { ended } = await start();
+  expect(logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
+    {
+      message: 'source "for Widget": a predicate failed, create event of default/a',
+      fields: { controller: 'with-manager-failing', controllerKind: 'Widget', error },
+    },
+  ]);
+  stop();
+  await ended;
+  expect(reported).toEqual([]);
 });

@@ -5,8 +5,8 @@
  * not asked for the next one before there is room. controller-runtime: pkg/source/source.go Channel.
  */
 import { abortable, TimeSlice } from '../../cache/wait.ts';
+import { textOfError } from '../../error-text.ts';
 import { invalid, requireFunction, requireInteger } from '../../errors.ts';
-import { handleError } from '../../handle-error.ts';
 import type { GenericEvent } from '../event.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';
@@ -82,8 +82,8 @@ class ChannelSource<T> implements Source {
       }
     } catch (error) {
       if (!signal.aborted) {
-        this.#problem = `its events ended with an error: ${error instanceof Error ? error.message : String(error)}`;
-        handleError(error, `source "${this.name}": its events`);
+        this.#problem = `its events ended with an error: ${textOfError(error)}`;
+        this.#pipe.report(error, 'its events');
       }
     }
     buffer.close();
@@ -92,7 +92,7 @@ class ChannelSource<T> implements Source {
 
   #isEvent(value: unknown): boolean {
     if (typeof value === 'object' && value !== null) return true;
-    handleError(invalid('event', 'an object like { object }', value), `source "${this.name}": its events`);
+    this.#pipe.report(invalid('event', 'an object like { object }', value), 'its events');
     return false;
   }
 
@@ -110,7 +110,7 @@ class ChannelSource<T> implements Source {
     try {
       await iterator.return?.();
     } catch (error) {
-      handleError(error, `source "${this.name}": the end of its events`);
+      this.#pipe.report(error, 'the end of its events');
     }
   }
 }

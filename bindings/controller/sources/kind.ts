@@ -10,6 +10,7 @@ import type { Registration } from '../../cache/handler.ts';
 import type { SharedIndexInformer } from '../../cache/informer.ts';
 import type { Resource } from '../../cache/resource.ts';
 import { abortable, deferred, sleep } from '../../cache/wait.ts';
+import { textOfError } from '../../error-text.ts';
 import { invalid, requireFunction } from '../../errors.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, type PipeOptions } from './pipe.ts';
@@ -33,7 +34,7 @@ const POLL_MS = 10_000;
  * default name is `kind Pod`.
  *
  * A kind that is not served yet, such as one whose CustomResourceDefinition comes later, is asked for each 10 s; `status().problem` says
- * so. How long that may take is the controller's business (`cacheSyncTimeout`). controller-runtime: source.Kind.
+ * so, and so does the controller's logger each time. How long that may take is the controller's business (`cacheSyncTimeout`). controller-runtime: source.Kind.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -132,7 +133,10 @@ class InformerSource<T extends object> implements Source {
       const pause = sleep(clock, POLL_MS, either);
       // An answer that does not come is not waited for: the informer has its own ways with such a server.
       this.#unserved = (await Promise.race([isServed(either), pause])) === false;
-      if (this.#unserved) await pause;
+      if (this.#unserved) {
+        this.#pipe.logger?.warn(this.#problem(false) ?? '', { source: this.name });
+        await pause;
+      }
       over.abort();
       if (!this.#unserved) return;
     }
@@ -159,7 +163,7 @@ class InformerSource<T extends object> implements Source {
   }
 
   #problem(synced: boolean): string | undefined {
-    if (this.#failure !== undefined) return messageOf(this.#failure.error);
+    if (this.#failure !== undefined) return textOfError(this.#failure.error);
     if (this.#unserved)
       return `the server does not serve ${this.#where.key}: it is asked again each 10 s. Is the CustomResourceDefinition installed?`;
     if (this.#informer === undefined) return undefined;
@@ -167,10 +171,6 @@ class InformerSource<T extends object> implements Source {
     if (this.#informer.isStopped()) return 'its informer has been stopped';
     const { lastFailure, state } = this.#informer.status();
     if (state === 'parked') return 'the server no longer serves its kind: the cache is empty until it does';
-    return synced || lastFailure === undefined ? undefined : messageOf(lastFailure.error);
+    return synced || lastFailure === undefined ? undefined : textOfError(lastFailure.error);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -9,9 +9,10 @@ import type { Change } from '../../cache/change.ts';
 import type { ResourceEventHandler } from '../../cache/handler.ts';
 import { DeletedFinalStateUnknown, splitMetaNamespaceKey } from '../../cache/keys.ts';
 import { isThenable } from '../../cache/wait.ts';
-import { type Clock, systemClock } from '../../clock.ts';
-import { CapstanError, invalid, requireFunction } from '../../errors.ts';
+import { type Clock, requireClock, systemClock } from '../../clock.ts';
+import { CapstanError, invalid } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
+import type { Logger } from '../../logger.ts';
 import type { Request } from '../../request.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../event.ts';
@@ -48,6 +49,8 @@ type Told = Promise<void> | undefined;
 export class EventPipe<T> {
   readonly name: string;
   readonly clock: Clock;
+  /** The controller's, from the start on. */
+  logger: Logger | undefined;
   readonly #kind: string | undefined;
   readonly #create: Lane;
   readonly #update: Lane;
@@ -65,7 +68,7 @@ export class EventPipe<T> {
   constructor(options: PipeOptions<T> & { name: string; kind?: string }) {
     const { name, kind, predicates = [], clock = systemClock } = options;
     requireName('options.name', name);
-    requireClock(clock);
+    requireClock('options.clock', clock);
     if (!Array.isArray(predicates)) throw invalid('options.predicates', 'an array of predicates', predicates);
     for (const [i, predicate] of predicates.entries()) requirePredicate(`options.predicates[${i}]`, predicate);
     const handler = withLowPriorityWhenUnchanged(options.handler);
@@ -79,12 +82,13 @@ export class EventPipe<T> {
   }
 
   /** From now on events are handed on, until the signal fires. @throws CapstanError ALREADY_STARTED the second time */
-  open({ queue, signal }: SourceStart): void {
+  open({ queue, signal, logger }: SourceStart): void {
     if (this.#queue !== undefined) {
       const advice = 'it belongs to one controller: make another one';
       throw new CapstanError('ALREADY_STARTED', `the source "${this.name}" has been started: ${advice}`);
     }
     this.#queue = signal.aborted ? CLOSED : queue;
+    this.logger = logger;
     const close = (): void => {
       this.#queue = CLOSED;
     };
@@ -162,7 +166,14 @@ export class EventPipe<T> {
 
   #fail(lane: Lane, object: unknown, what: string, error: unknown): void {
     this.#failed++;
-    handleError(error, `source "${this.name}": ${what} failed, ${lane.kind} event of ${describe(object)}`);
+    this.report(error, `${what} failed, ${lane.kind} event of ${describe(object)}`);
+  }
+
+  /** Tells of an error: the logger, else the hook for what nobody receives. */
+  report(error: unknown, what: string): void {
+    const where = `source "${this.name}": ${what}`;
+    if (this.logger === undefined) handleError(error, where);
+    else this.logger.error(where, { error });
   }
 
   #lastState({ key, obj }: DeletedFinalStateUnknown<T>): T {
@@ -172,7 +183,7 @@ export class EventPipe<T> {
   #hasMetadata(kind: EventKind, object: unknown): boolean {
     if (hasMetadata(object)) return true;
     this.#failed++;
-    handleError(invalid('object', 'an object with metadata', object), `source "${this.name}": ${kind} event`);
+    this.report(invalid('object', 'an object with metadata', object), `${kind} event`);
     return false;
   }
 
@@ -241,10 +252,4 @@ function describe(object: unknown): string {
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireName(what: string, name: unknown): void {
   if (typeof name !== 'string' || name === '') throw invalid(what, 'a string that is not empty', name);
-}
-
-/** Throws CapstanError INVALID_ARGUMENT. */
-export function requireClock(clock: Clock | undefined): void {
-  for (const method of ['now', 'setTimer', 'clearTimer'] as const)
-    requireFunction(`options.clock.${method}`, clock?.[method]);
 }

@@ -5,7 +5,6 @@
 import { isThenable, sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { invalid, requireFunction } from '../../errors.ts';
-import { handleError } from '../../handle-error.ts';
 import type { Request } from '../../request.ts';
 import type { EventHandler, Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe } from './pipe.ts';
@@ -77,7 +76,7 @@ class TimerSource implements Source {
 
   async start(start: SourceStart): Promise<void> {
     this.#pipe.open(start);
-    void this.#run(start.signal).catch((error) => handleError(error, `source "${this.name}"`));
+    void this.#run(start.signal).catch((error) => this.#pipe.report(error, 'its clock'));
   }
 
   status(): SourceStatus {
