@@ -80,6 +80,7 @@ export class ListWatch<T, I extends string = never> {
   readonly #namespace: string;
   readonly #selectors: Record<string, string>;
   readonly #metadataOnly: boolean;
+  readonly #what: string;
   readonly #tweak: ((query: Record<string, string>) => void) | undefined;
   readonly #idleTimeout: number;
 
@@ -100,9 +101,11 @@ export class ListWatch<T, I extends string = never> {
     this.#metadataOnly = metadataOnly;
     this.#tweak = options.tweak;
     this.#idleTimeout = idleTimeout;
+    const whole = { apiVersion: groupVersion(resource), kind: resource.kind };
+    this.#what = describeKind(whole);
     this.expected = metadataOnly
       ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', listKind: 'PartialObjectMetadataList' }
-      : { apiVersion: groupVersion(resource), kind: resource.kind };
+      : whole;
   }
 
   /**
@@ -165,9 +168,9 @@ export class ListWatch<T, I extends string = never> {
     return { namespace: this.#namespace, labelSelector, fieldSelector, metadataOnly: this.#metadataOnly };
   }
 
-  /** `v1 ConfigMap`, for messages. */
+  /** `v1 ConfigMap`, for messages; also where only metadata are asked for. */
   describe(): string {
-    return describeKind(this.expected);
+    return this.#what;
   }
 
   async #get(

@@ -66,8 +66,8 @@ export interface ControllerSettings {
   /** After so many milliseconds a worker that failed goes on; what it had in hand comes again then. Default 1000. client-go: JitterPeriod. */
   restartDelay?: number;
   /**
-   * Where the controller says what it does, failures of reconciles included. Default: the manager's; without any, failures go to the hook of
-   * `setErrorHandler` and the rest is not said.
+   * Where the controller says what it does, failures of reconciles and sources included. Default: the manager's; without any, failures go to
+   * the hook of `setErrorHandler` and the rest is not said.
    */
   logger?: Logger;
   /** Makes the logger of a request, or of the controller itself where there is none; in place of `logger`. */

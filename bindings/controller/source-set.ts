@@ -176,7 +176,7 @@ export class SourceSet {
     return new CapstanError(
       'CACHE_SYNC_TIMEOUT',
       `the controller "${controller}" waited ${ms} ms for its sources, and these have not synced: ${missing.join('; ')}. ` +
-        'Is the resource served, and may this user list and watch it? Errors of the watches go to setErrorHandler.',
+        'Is the resource served, and may this user list and watch it? Errors of the watches are in the log of the manager, or went to setErrorHandler.',
     );
   }
 }

@@ -9,9 +9,11 @@ import {
   type SharedIndexInformer,
   SharedInformerFactory,
   type Transport,
+  type WatchErrorHandler,
 } from '../cache/index.ts';
+import { isWorthReporting } from '../cache/reflector-errors.ts';
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../logger.ts';
+import { type Logger, silentLogger } from '../logger.ts';
 import { whenAborted } from './aborts.ts';
 
 /** How long an informer that the start waits for may be silent, before that is said. */
@@ -20,12 +22,15 @@ const SAY_AFTER_MS = 10_000;
 export class ManagedCache extends SharedInformerFactory {
   readonly #clock: Clock;
   readonly #logger: Logger;
+  /** The logger is told what the informers meet: there is one, and nobody else has asked to be told. */
+  readonly #tells: boolean;
   #signal: AbortSignal | undefined;
 
   constructor(transport: Transport, options: FactoryOptions, clock: Clock, logger: Logger) {
     super(transport, options);
     this.#clock = clock;
     this.#logger = logger;
+    this.#tells = logger !== silentLogger && options.watchErrorHandler === undefined;
   }
 
   /** A new informer starts by itself once the manager has started its caches, after handlers that are added in the same turn. */
@@ -33,7 +38,9 @@ export class ManagedCache extends SharedInformerFactory {
     resource: Resource<T, I>,
     selection?: InformerSelection,
   ): SharedIndexInformer<T, I> {
+    const isNew = !this.has(resource, selection);
     const informer = super.informerFor(resource, selection);
+    if (isNew && this.#tells) informer.setWatchErrorHandler(this.#telling(resource, selection));
     if (this.#signal !== undefined) queueMicrotask(() => this.start());
     return informer;
   }
@@ -41,6 +48,19 @@ export class ManagedCache extends SharedInformerFactory {
   /** Informers run until the manager ends, whoever asked for the start; before the manager's own start: no effect. */
   override start(): void {
     if (this.#signal !== undefined) super.start({ signal: this.#signal });
+  }
+
+  /** What an informer reports where nobody listens, and as rarely; an error is what does not end by itself. */
+  #telling<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): WatchErrorHandler {
+    const name = this.nameOf(resource, selection);
+    let parked = false;
+    return (error, failure) => {
+      const again = parked && failure.next === 'park';
+      parked = failure.next === 'park';
+      if (again || !isWorthReporting(error, failure)) return;
+      const level = failure.class === 'auth' || failure.class === 'decode' ? 'error' : 'warn';
+      this.#logger[level]('list or watch failed', { resource: name, ...failure, error });
+    };
   }
 
   /** Starts what was asked for; resolves when all informers have ended after the signal. */

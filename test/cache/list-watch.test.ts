@@ -129,7 +129,7 @@ describe('metadata alone', () => {
     const body = { kind: 'PartialObjectMetadataList', metadata: { resourceVersion: '7' }, items: [partial] };
     const server = new Replies(() => answer(200, JSON.stringify(body)));
     expect((await listWatch(server).list(query, caller())).items).toEqual([partial]);
-    expect(listWatch(server).describe()).toBe('meta.k8s.io/v1 PartialObjectMetadata');
+    expect(listWatch(server).describe()).toBe('v1 ConfigMap');
   });
 
   test('refuses a server that sends whole objects all the same', async () => {
