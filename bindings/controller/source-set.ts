@@ -7,6 +7,7 @@
  */
 import { abortable } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
+import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
@@ -71,13 +72,14 @@ class Entry implements SourceQueue {
     this.removed.abort(reason);
   }
 
-  describe(): string {
+  /** With what it failed with, or else with what it is waiting for. */
+  describe(failure?: string): string {
     const { source, resource } = this.plan;
-    const problem = this.#status()?.problem;
+    const problem = failure ?? this.#status()?.problem;
     return [
       source.name,
       resource === undefined ? '' : ` (${resource})`,
-      this.hasStarted ? '' : ', which has not started: its start() must not wait',
+      this.hasStarted || failure !== undefined ? '' : ', which has not started: its start() must not wait',
       problem === undefined ? '' : `: ${problem}`,
     ].join('');
   }
@@ -155,7 +157,7 @@ export class SourceSet {
       if (entry.removed.signal.aborted) return; // taken away meanwhile: nobody waits for it
       throw new CapstanError(
         'SOURCE_FAILED',
-        `the controller "${options.controller}" has a source that could not ${entry.hasStarted ? 'sync' : 'start'}: ${entry.describe()}`,
+        `the controller "${options.controller}" has a source that could not ${entry.hasStarted ? 'sync' : 'start'}: ${entry.describe(textOfError(cause))}`,
         { cause },
       );
     }

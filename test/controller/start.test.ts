@@ -1,5 +1,5 @@
 /** How a controller starts and ends: its sources, its queue, its workers. controller-runtime: pkg/internal/controller/controller_test.go, Start. */
-import { channelSource, createController, EventChannel, enqueueRequestForObject } from 'capstan/controller';
+import { channelSource, createController, EventChannel, enqueueRequestForObject, funcSource } from 'capstan/controller';
 import {
   CapstanError,
   FakeClock,
@@ -97,6 +97,22 @@ describe('the start', () => {
     await start();
     await clock.run(5000);
     expect(String(errors[0])).toContain('test, which has not started: its start() must not wait');
+  });
+
+  // A function source whose connection was refused was said to wait in its start, which it did not.
+  test('fails with what a source failed with, thrown or rejected', async () => {
+    const fail = (): never => {
+      throw new Error('connect ECONNREFUSED 10.0.0.1:5672');
+    };
+    for (const start of [fail, async () => fail()]) {
+      const { controller, errors, start: begin, ended } = rig();
+      controller.watch(funcSource('broker', start));
+      await begin();
+      await ended();
+      const message =
+        'the controller "test" has a source that could not start: broker: connect ECONNREFUSED 10.0.0.1:5672';
+      expect(errors).toMatchObject([{ code: 'SOURCE_FAILED', message }]);
+    }
   });
 
   test('waits as long as the timeout allows', async () => {
