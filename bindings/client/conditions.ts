@@ -18,22 +18,23 @@ export interface Condition {
   /** RFC 3339, in UTC and to the second. */
   lastTransitionTime: string;
   /** The `metadata.generation` that was looked at. */
-  observedGeneration?: number;
+  observedGeneration?: number | undefined;
 }
 
-/** Any type that conditions have in a user's types. */
+/** Any type that conditions have in a user's types; `undefined` is what Zod's optional members have in theirs. */
 export interface ConditionLike {
   type: string;
   status: string;
-  reason?: string;
-  message?: string;
+  reason?: string | undefined;
+  message?: string | undefined;
   lastTransitionTime?: unknown;
-  observedGeneration?: number;
+  observedGeneration?: number | undefined;
 }
 
 /** A condition that is to be set; `lastTransitionTime` is filled in. */
-export type NewCondition<C extends ConditionLike = Condition> = Omit<C, 'lastTransitionTime'> &
-  Partial<Pick<C, 'lastTransitionTime' & keyof C>>;
+export type NewCondition<C extends ConditionLike = Condition> = Omit<C, 'lastTransitionTime'> & {
+  [K in 'lastTransitionTime' & keyof C]?: C[K] | undefined;
+};
 
 /** An empty list says nothing of its type. */
 type Known<C extends ConditionLike> = [C] extends [never] ? Condition : C;

@@ -80,9 +80,38 @@ export const wrong = client.apply(deployments, { metadata, spec: { replica: 3 } 
 export const text = client.apply(deployments, { metadata, spec: { replicas: '3' } });
 `;
 
+/** Zod says of an optional member that it may be undefined, which `exactOptionalPropertyTypes` tells from one that is left out. */
+const CONDITIONS = `
+import { type Condition, findStatusCondition, isStatusConditionTrue, type ObjectMeta, setStatusCondition } from 'capstan/client';
+import { z } from 'zod';
+
+const Status = z.object({
+  conditions: z.array(z.object({
+    type: z.string(),
+    status: z.enum(['True', 'False', 'Unknown']),
+    reason: z.string().optional(),
+    message: z.string().optional(),
+    lastTransitionTime: z.string(),
+    observedGeneration: z.number().optional(),
+  })).optional(),
+});
+declare const status: z.infer<typeof Status>;
+declare const metadata: ObjectMeta;
+const ready = { type: 'Ready', status: 'True', reason: 'Done', message: '', observedGeneration: metadata.generation } as const;
+export const next: z.infer<typeof Status> = { conditions: setStatusCondition(status.conditions, ready) };
+export const first: Condition[] = setStatusCondition(undefined, { ...ready, lastTransitionTime: undefined });
+export const known = [isStatusConditionTrue(status.conditions, 'Ready'), findStatusCondition(status.conditions, 'Ready')?.reason];
+// @ts-expect-error a status that there is not
+export const wrong = setStatusCondition(status.conditions, { ...ready, status: 'Yes' });
+`;
+
 describe('the declarations of the package', () => {
   it('let some of the fields of an object be applied', () => {
     expect(typeErrors('apply', APPLY, BROWSER)).toBe('');
+  });
+
+  it('take the conditions of a schema library', () => {
+    expect(typeErrors('conditions', CONDITIONS, { ...BROWSER, skipLibCheck: true })).toBe('');
   });
 
   it('have the constructor and all methods of the store', () => {
