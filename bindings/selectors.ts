@@ -240,7 +240,10 @@ export function labelMatcher(selector: string | LabelSelector): (labels: Labels)
 function textOf(selector: LabelSelector): string {
   if (typeof selector !== 'object' || selector === null)
     throw new CapstanError('INVALID_ARGUMENT', `got ${show(selector)}`);
-  const { matchLabels, matchExpressions } = selector;
+  const { matchLabels, matchExpressions, ...others } = selector;
+  const unread = Object.keys(others).join(', ');
+  if (unread !== '' || Symbol.iterator in selector)
+    throw malformed(`got ${unread || show(selector)}: did you mean { matchLabels: { … } }?`);
   const terms = Object.entries(matchLabels ?? {}).map(([key, value]) => `${keyWord(key)}=${word(value)}`);
   for (const { key, operator, values = [] } of matchExpressions ?? []) {
     const list = values.map(word).join(',');

@@ -69,6 +69,11 @@ describe('a label selector', () => {
     [{ matchExpressions: [{ key: 'a', operator: 'In' }] }, /expected values, got none/],
     [{ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }, /expected no values, got b/],
     [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }, /got "Gt"/],
+    // Members that nobody reads: such a selector selected everything.
+    [{ app: 'web' }, /got app: did you mean \{ matchLabels: \{ … \} \}\?/],
+    [{ matchLabels: { app: 'web' }, matchExpression: [] }, /got matchExpression: did you mean/],
+    [[], /got an array of 0: did you mean/],
+    [new Map([['app', 'web']]), /got an object of class Map: did you mean/],
     [null, /got null/],
     [7, /got 7/],
   ])('%j is refused, with the reason', (selector, why) => {

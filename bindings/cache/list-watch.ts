@@ -3,7 +3,7 @@
  * of this resource looks like; when to ask for what is the reflector's business. client-go: tools/cache/listwatch.go.
  */
 import type { Clock } from '../clock.ts';
-import { type CapstanError, invalid, requireFunction } from '../errors.ts';
+import { type CapstanError, invalid, requireFunction, requireString } from '../errors.ts';
 import { describeKind, type ExpectedKind, jsonDecoder, type ListPage, type PageReader } from './decoder.ts';
 import { confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { Exchange } from './exchange.ts';
@@ -96,8 +96,11 @@ export class ListWatch<T, I extends string = never> {
     this.#namespace = namespace ?? '';
     this.#path = resourcePath(resource, this.#namespace);
     this.#selectors = {};
-    if (labelSelector) this.#selectors.labelSelector = labelSelector;
-    if (fieldSelector) this.#selectors.fieldSelector = fieldSelector;
+    for (const [name, selector] of Object.entries({ labelSelector, fieldSelector })) {
+      if (!selector) continue;
+      requireString(name, selector);
+      this.#selectors[name] = selector;
+    }
     this.#metadataOnly = metadataOnly;
     this.#tweak = options.tweak;
     this.#idleTimeout = idleTimeout;

@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, type Resource } from '../cache/resource.ts';
-import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
+import { CapstanError, invalid, requireInteger, requireObject, requireString } from '../errors.ts';
 import { bodyOf, collectionPath, keyOf, metadataOf, objectPath, requireNamespace, toJson } from './paths.ts';
 import type { RestClient } from './rest-client.ts';
 import type {
@@ -252,6 +252,8 @@ function patchBody(patch: Patch): { body: string; contentType: string } {
 }
 
 function selectorsOf({ labelSelector, fieldSelector }: { labelSelector?: string; fieldSelector?: string }) {
+  requireString('options.labelSelector', labelSelector ?? '');
+  requireString('options.fieldSelector', fieldSelector ?? '');
   return { labelSelector: labelSelector || undefined, fieldSelector: fieldSelector || undefined };
 }
 

@@ -121,6 +121,14 @@ describe('what is asked', () => {
   });
 });
 
+// Only a cache reads selectors as objects carry them: the server was asked for "[object Object]", which it refused for ever.
+test.each(['labelSelector', 'fieldSelector'])('a %s that is no text is refused before anything is asked', (name) => {
+  const selector = { matchLabels: { app: 'web' } };
+  expect(() => new ListWatch(new Replies(lists), ConfigMaps, { [name]: selector })).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', message: `"${name}" expected a string, got an object` }),
+  );
+});
+
 describe('metadata alone', () => {
   const listWatch = (server: Replies) => new ListWatch(server, ConfigMaps, { metadataOnly: true });
   const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } };

@@ -209,6 +209,7 @@ describe('a cached list', () => {
     ['an index that there is not', { index: { name: 'byAuthor', value: 'me' } }, 'UNKNOWN_INDEX'],
     ['an inequality', { fieldSelector: 'metadata.name!=a' }, 'INVALID_ARGUMENT'],
     ['a malformed label selector', { labelSelector: 'a in' }, 'INVALID_ARGUMENT'],
+    ['labels for a label selector', { labelSelector: { app: 'web' } as unknown as string }, 'INVALID_ARGUMENT'],
     ['a limit that is no number', { limit: -1 }, 'INVALID_ARGUMENT'],
   ])('refuses %s', async (_, options, code) => {
     const client = await filled();

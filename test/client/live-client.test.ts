@@ -210,6 +210,16 @@ describe('get', () => {
 });
 
 describe('list', () => {
+  test('refuses a selector that is no text', async () => {
+    const { client } = await live();
+    const labelSelector = { matchLabels: { app: 'web' } } as unknown as string;
+    const refused = { code: 'INVALID_ARGUMENT', message: '"options.labelSelector" expected a string, got an object' };
+    await expect(client.list(ConfigMaps, { labelSelector })).rejects.toMatchObject(refused);
+    await expect(client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector })).rejects.toMatchObject(
+      refused,
+    );
+  });
+
   test('gives what its namespace and selectors select, each with its kind', async () => {
     const { client } = await live();
     for (const [namespace, name] of [
