@@ -1,5 +1,5 @@
 /**
- * Index values by path: `spec.nodeName`. A path names members from the root; a dot inside a name is written `\.`.
+ * Index values by path: `spec.nodeName`. A path names members from the root; a dot inside a name is written `\.`, and a bracket `\[`.
  *
  * - A string, number or boolean at the end is one value, as text. Nothing there, or null, is no value.
  * - An array on the way or at the end stands for each of its elements (`metadata.ownerReferences.uid`).
@@ -10,10 +10,17 @@
  */
 import { invalid } from '../errors.ts';
 
-/** The names of a path. Throws CapstanError INVALID_ARGUMENT for an empty path or an empty name in it. */
+/** How a path of kubectl or a JSONPath looks, which as names of members would find nothing. `$ref` is a name. */
+const JSON_PATH = /^\{|^\$[.[]|(?<!\\)\[/;
+
+/** The names of a path. Throws CapstanError INVALID_ARGUMENT for an empty path, an empty name in it, and JSONPath. */
 export function parsePath(path: string): readonly string[] {
-  const names = path.split(/(?<!\\)\./).map((name) => name.replaceAll('\\.', '.'));
-  if (names.some((name) => name === '')) throw invalid('path', 'names joined by dots, such as "spec.nodeName"', path);
+  const names = path.split(/(?<!\\)\./).map((name) => name.replace(/\\([.[])/g, '$1'));
+  if (names.includes('') || JSON_PATH.test(path)) {
+    const expected =
+      'names joined by dots, such as "spec.containers.image" for those of all containers, or "metadata.labels.example\\.com/app"';
+    throw invalid('path', expected, path);
+  }
   return names;
 }
 

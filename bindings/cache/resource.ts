@@ -5,7 +5,14 @@ import { parsePath } from './json-path.ts';
 /** The values under which an index finds an object. They may repeat or be none. */
 export type IndexFunc<T> = (object: T) => readonly string[];
 
-/** A function, or a path such as `spec.nodeName`: json-path.ts says what a path gives. */
+/**
+ * A function, or a path such as `spec.nodeName`, which is evaluated on the bytes of objects. A path names members from the root, joined by
+ * dots; a dot inside a name is written `\.` (in a string `'metadata.annotations.example\\.com/team'`), a bracket `\[`. It is no JSONPath.
+ *
+ * - A string, number or boolean at the end is one value, as text. Nothing there, or null, is no value.
+ * - An array on the way or at the end stands for each of its elements: `spec.containers.image`, `metadata.ownerReferences.uid`.
+ * - An object at the end is one value `name=value` for each of its members that is a string, number or boolean: `metadata.labels`.
+ */
 export type IndexSpec<T> = IndexFunc<T> | string;
 
 /** A kind of object: where the server has it, and the indices of its caches. {@link defineResource} makes one. */

@@ -42,13 +42,15 @@ describe('keys', () => {
   });
 });
 
+const good = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true };
+
 describe('a path index', () => {
   const object = {
     metadata: {
       labels: { app: 'web', 'app.kubernetes.io/name': 'x' },
       ownerReferences: [{ uid: 'u1' }, { uid: 'u2' }, {}],
     },
-    spec: { nodeName: '', replicas: 3, paused: false, none: null, ports: [80, 443] },
+    spec: { nodeName: '', replicas: 3, paused: false, none: null, ports: [80, 443], odd: { $ref: 'r', 'a[0]': 'b' } },
   };
 
   test.each([
@@ -64,6 +66,8 @@ describe('a path index', () => {
     ['__proto__', []],
     ['constructor.name', []],
     ['spec.ports.length', []],
+    ['spec.odd.$ref', ['r']],
+    ['spec.odd.a\\[0]', ['b']],
   ])('%s gives %j', (path, values) => {
     expect(pathIndexFunc(path)(object)).toEqual(values);
   });
@@ -75,11 +79,20 @@ describe('a path index', () => {
   test.each(['', '.', 'a..b', 'a.'])('refuses the path %j', (path) => {
     expect(() => pathIndexFunc(path)).toThrow(withCode('INVALID_ARGUMENT'));
   });
+
+  // As kubectl and selectable fields have them. As names of members they were taken, and never found anything.
+  test.each(['spec.containers[*].image', "metadata.labels['a']", '{.spec.x}', '$.spec.x', "$['spec']", '.spec.x'])(
+    'refuses the JSONPath %j, with a path as it should be',
+    (path) => {
+      const message = expect.stringContaining('names joined by dots, such as "spec.containers.image"');
+      const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message });
+      expect(() => pathIndexFunc(path)).toThrow(refused);
+      expect(() => defineResource<object>()({ ...good, indexers: { bad: path } })).toThrow(refused);
+    },
+  );
 });
 
 describe('defineResource', () => {
-  const good = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true };
-
   test('keeps what it is given and has indexers in any case', () => {
     expect(defineResource<object>()(good)).toEqual({ ...good, indexers: {} });
     const resource = defineResource<object>()({ ...good, indexers: { byNode: 'spec.nodeName' } });
