@@ -130,6 +130,7 @@ export const CASES: readonly [spec: Record<string, unknown>, valid: boolean][] =
   [{ fixed: { left: 'x' } }, false],
   [{ anything: { a: [1, 'b', { c: true }] } }, true],
   [{ anything: 'text' }, true],
+  [{ anything: null }, true],
   [{ open: { a: 'x', more: [1] } }, true],
   [{ open: { more: 1 } }, false],
   [{ closed: { a: 'x' } }, true],

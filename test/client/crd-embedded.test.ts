@@ -37,3 +37,10 @@ it('the embedded server fills in the defaults of a schema', async () => {
   const { spec } = await client.create(Wide.resource, given as never);
   expect(spec).toEqual((await Wide.parse(given as never)).spec);
 });
+
+it('the embedded server keeps a null where anything may be', async () => {
+  const client = await started();
+  await installCRDs(client, [Wide.crd]);
+  const given = objectOf('null', { nested: {}, ports: [{ name: 'http', port: 80 }], anything: null });
+  expect(await client.create(Wide.resource, given as never)).toMatchObject({ spec: { anything: null } });
+});

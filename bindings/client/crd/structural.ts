@@ -63,7 +63,7 @@ export class Translation {
       if (types.length > 0) throw new SchemaError(path, 'a value that is always null has no form here');
       if (Object.keys(node).some((keyword) => SPEAKS_OF_VALUES.has(keyword)))
         throw new SchemaError(path, 'the schema names no type');
-      return { ...annotations(node), 'x-kubernetes-preserve-unknown-fields': true };
+      return { ...annotations(node), ...ANYTHING };
     }
     return { ...annotations(node), ...this.ofType(type, node, scope, path), ...nullable };
   }
@@ -124,6 +124,9 @@ export class Translation {
     return { ...schema, properties: Object.fromEntries(keys.map((key) => [key, value])) };
   }
 }
+
+/** Null too: without `nullable` the server drops a member that is null. */
+const ANYTHING: StructuralSchema = { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
 
 /** Keywords that no structural schema has. */
 const REFUSED = [
