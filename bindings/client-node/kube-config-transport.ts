@@ -1,7 +1,7 @@
 /**
  * A transport for the current context of a KubeConfig. It keeps no credential: address, TLS material and headers are
  * asked of the KubeConfig for every request, so that a rotated token, a renewed certificate or a new answer of an exec
- * plugin counts from the next request on.
+ * plugin counts from the next request on. (A file of a token client-node reads once a minute.)
  */
 import type { Agent as HttpAgent } from 'node:http';
 import type { RequestOptions } from 'node:https';
@@ -28,9 +28,9 @@ export interface KubeConfigLike {
  * authentication, impersonation, `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's
  * own agent is used, with HTTP/1.1. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
- * Credentials are read again for each request; requests that start while a reading is under way share it, so that many
- * informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a
- * `proxy-url`, where client-node's agent keeps the certificate that it was made with. A reading that fails is a TransportError of kind 'unknown'.
+ * The KubeConfig is asked for its credentials for each request; requests that start while it is being asked share the answer, so that
+ * many informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a
+ * `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where it fails, that is a TransportError of kind 'unknown'.
  *
  * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at http without `insecure-skip-tls-verify` or a
  *   `proxy-url`, which client-node does not allow: such is `http://localhost:8080`, its default where there is no kubeconfig
