@@ -138,6 +138,11 @@ export function requireString(name: string, value: unknown): asserts value is st
   if (typeof value !== 'string') throw invalid(name, 'a string', value);
 }
 
+/** None at all is legal. */
+export function requireBoolean(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'boolean') throw invalid(name, 'true or false', value);
+}
+
 export function requireFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw invalid(name, 'a function', value);
 }
@@ -145,6 +150,10 @@ export function requireFunction(name: string, value: unknown): void {
 /** Any number but NaN; infinities are legal. */
 export function requireNumber(name: string, value: unknown): void {
   if (typeof value !== 'number' || Number.isNaN(value)) throw invalid(name, 'a number', value);
+}
+
+export function requireMs(name: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value >= 0)) throw invalid(name, 'milliseconds >= 0', value);
 }
 
 export function requireInteger(name: string, value: unknown, min: number): void {

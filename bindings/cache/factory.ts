@@ -7,7 +7,7 @@
  * informer, so that these are listed, watched and stored once.
  */
 import { systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { CapstanError, invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { isUnserved } from './discovery.ts';
 import { SharedIndexInformer } from './informer.ts';
@@ -399,8 +399,7 @@ export function newSharedInformerFactory(transport: Transport, options: FactoryO
 function requireLimits(options: FactoryOptions): void {
   const { transform, watchList } = options;
   if (transform !== undefined) requireFunction('options.transform', transform);
-  if (watchList !== undefined && typeof watchList !== 'boolean')
-    throw invalid('options.watchList', 'true or false', watchList);
+  requireBoolean('options.watchList', watchList);
   requireCacheLimits(options);
   if (transform !== undefined) requireBytesFree(options, 'a transform');
 }

@@ -1,5 +1,5 @@
 /** What a user gives to an informer to be told of changes, and what he gets for it. client-go: tools/cache/controller.go, shared_informer.go. */
-import { invalid, requireFunction, requireInteger, requireNumber, requireObject } from '../errors.ts';
+import { requireFunction, requireInteger, requireNumber, requireObject, requireString } from '../errors.ts';
 import type { Change } from './change.ts';
 import type { DeletedFinalStateUnknown } from './keys.ts';
 
@@ -94,7 +94,7 @@ export function requireHandlerOptions(options: HandlerOptions): void {
   requireObject('options', options);
   const { resyncPeriod, name, highWater, coalesceAbove } = options;
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
-  if (name !== undefined && typeof name !== 'string') throw invalid('options.name', 'a string', name);
+  if (name !== undefined) requireString('options.name', name);
   if (coalesceAbove !== undefined) requireInteger('options.coalesceAbove', coalesceAbove, 0);
   if (highWater !== undefined) {
     requireObject('options.highWater', highWater);

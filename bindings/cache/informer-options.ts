@@ -1,5 +1,5 @@
 /** The options of a shared informer, and their checks. */
-import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
 import { type CacheLimits, needsBytes, requireBytesFree, requireCacheLimits } from './limits.ts';
@@ -85,10 +85,8 @@ export function requireInformerOptions<T extends object>(options: SharedIndexInf
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
   if (random !== undefined) requireFunction('options.random', random);
   if (transform !== undefined) requireFunction('options.transform', transform);
-  for (const flag of ['freeze', 'mutationDetector', 'watchList', 'parkWhenGone'] as const) {
-    const value: unknown = options[flag];
-    if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${flag}`, 'true or false', value);
-  }
+  for (const flag of ['freeze', 'mutationDetector', 'watchList', 'parkWhenGone'] as const)
+    requireBoolean(`options.${flag}`, options[flag]);
   const { queue = 'real' } = options;
   if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
   requireCacheLimits(options);

@@ -17,8 +17,7 @@ const JSON_PATH = /^\{|^\$[.[]|(?<!\\)\[/;
 export function parsePath(path: string): readonly string[] {
   const names = path.split(/(?<!\\)\./).map((name) => name.replace(/\\([.[])/g, '$1'));
   if (names.includes('') || JSON_PATH.test(path)) {
-    const expected =
-      'names joined by dots, such as "spec.containers.image" for those of all containers, or "metadata.labels.example\\.com/app"';
+    const expected = 'names joined by dots, such as "spec.containers.image" or "metadata.labels.example\\.com/app"';
     throw invalid('path', expected, path);
   }
   return names;

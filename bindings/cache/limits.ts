@@ -1,5 +1,5 @@
 /** What a cache keeps of its objects, and how much: options of informers, and their checks. */
-import { invalid, requireFunction, requireInteger, requireNumber, requireObject } from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireInteger, requireNumber, requireObject } from '../errors.ts';
 import { trimOf } from './trim.ts';
 
 /** client-go: apimachinery runtime/serializer/streaming, the largest frame. */
@@ -86,8 +86,7 @@ const OF_BUDGET = ['maxBytes', 'onBytes', 'whenFull'] as const;
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireCacheLimits(options: CacheLimits): void {
   const { keepManagedFields, drop = [], keep, maxObjectBytes, maxDepth } = options;
-  if (keepManagedFields !== undefined && typeof keepManagedFields !== 'boolean')
-    throw invalid('options.keepManagedFields', 'true or false', keepManagedFields);
+  requireBoolean('options.keepManagedFields', keepManagedFields);
   if (!Array.isArray(drop)) throw invalid('options.drop', 'an array of paths', drop);
   trimOf(drop, true);
   if (keep !== undefined && keep !== 'bytes' && keep !== 'objects')

@@ -3,7 +3,7 @@
  * of this resource looks like; when to ask for what is the reflector's business. client-go: tools/cache/listwatch.go.
  */
 import type { Clock } from '../clock.ts';
-import { type CapstanError, invalid, requireFunction, requireString } from '../errors.ts';
+import { type CapstanError, invalid, requireFunction, requireMs, requireString } from '../errors.ts';
 import { describeKind, type ExpectedKind, jsonDecoder, type ListPage, type PageReader } from './decoder.ts';
 import { confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { Exchange } from './exchange.ts';
@@ -88,8 +88,7 @@ export class ListWatch<T, I extends string = never> {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
     const { namespace, labelSelector, fieldSelector, metadataOnly = false, idleTimeout = WATCH_IDLE_MS } = options;
-    if (typeof idleTimeout !== 'number' || !(idleTimeout >= 0))
-      throw invalid('idleTimeout', 'milliseconds >= 0', idleTimeout);
+    requireMs('idleTimeout', idleTimeout);
     if (options.tweak !== undefined) requireFunction('tweak', options.tweak);
     this.resource = resource;
     this.#transport = transport;

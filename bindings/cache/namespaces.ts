@@ -2,7 +2,7 @@
  * What "one namespace, several or all" may be. What it keeps true: where there are several, none is named twice and none means all, so
  * that no object is cached twice.
  */
-import { invalid } from '../errors.ts';
+import { invalid, requireString } from '../errors.ts';
 
 /** One namespace, or several; neither means all. */
 export interface Namespaces {
@@ -12,8 +12,7 @@ export interface Namespaces {
 
 /** Throws CapstanError INVALID_ARGUMENT. @param name of what has them, for messages */
 export function requireNamespaces(name: string, { namespace, namespaces }: Namespaces): void {
-  if (namespace !== undefined && typeof namespace !== 'string')
-    throw invalid(`${name}.namespace`, 'a string', namespace);
+  if (namespace !== undefined) requireString(`${name}.namespace`, namespace);
   if (namespaces === undefined) return;
   if (namespace !== undefined)
     throw invalid(`${name}.namespace`, `nothing beside ${name}.namespaces, which says it already`, namespace);

@@ -1,6 +1,6 @@
 /** What a reflector fills, how it can be told to behave, and what it refuses to be told. */
 import type { Clock } from '../clock.ts';
-import { invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireInteger, requireNumber } from '../errors.ts';
 import type { BackoffOptions } from './backoff.ts';
 import type { Decoder } from './decoder.ts';
 import type { WatchErrorHandler } from './status.ts';
@@ -71,7 +71,6 @@ export function requireReflectorOptions<T>(options: ReflectorOptions<T>): void {
   const { maxInternalErrorRetryDuration, parkWhenGone } = options;
   if (maxInternalErrorRetryDuration !== undefined)
     requireNumber('options.maxInternalErrorRetryDuration', maxInternalErrorRetryDuration);
-  for (const [name, value] of Object.entries({ watchList, parkWhenGone })) {
-    if (value !== undefined && typeof value !== 'boolean') throw invalid(`options.${name}`, 'true or false', value);
-  }
+  requireBoolean('options.watchList', watchList);
+  requireBoolean('options.parkWhenGone', parkWhenGone);
 }

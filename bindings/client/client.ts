@@ -2,7 +2,7 @@
 import type { SharedInformerFactory } from '../cache/factory.ts';
 import type { Transport } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { type Logger, requireLogger } from '../logger.ts';
 import { CachedClient } from './cached-client.ts';
 import { LiveClient } from './live-client.ts';
@@ -83,7 +83,7 @@ export function newClient(options: ClientOptions): Client {
     if (ms < 0) throw invalid(`options.${name}`, 'milliseconds >= 0', ms);
   }
   for (const [name, flag] of Object.entries({ readYourWrites, readerFailOnMissingInformer }))
-    if (typeof flag !== 'boolean') throw invalid(`options.${name}`, 'true or false', flag);
+    requireBoolean(`options.${name}`, flag);
   requireFieldOptions(fieldOwner, fieldValidation);
   if (options.onWarning !== undefined) requireFunction('options.onWarning', options.onWarning);
   if (logger !== undefined) requireLogger('options.logger', logger);

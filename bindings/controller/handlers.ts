@@ -8,7 +8,7 @@
  */
 import type { Resource } from '../cache/resource.ts';
 import { isThenable } from '../cache/wait.ts';
-import { CapstanError, invalid, requireFunction, requireObject, show } from '../errors.ts';
+import { CapstanError, invalid, requireBoolean, requireFunction, requireObject, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
@@ -73,7 +73,7 @@ export function enqueueRequestForOwner(owner: OwnerResource, options: OwnerOptio
     throw invalid('owner', 'what defineResource returns', owner);
   requireObject('options', options);
   const { onlyController = false, versions } = options;
-  if (typeof onlyController !== 'boolean') throw invalid('options.onlyController', 'a boolean', onlyController);
+  requireBoolean('options.onlyController', onlyController);
   if (versions !== undefined && !Array.isArray(versions))
     throw invalid('options.versions', 'an array of versions', versions);
   const addOwners = (queue: HandlerQueue, now: object, old?: object): void => {

@@ -4,7 +4,15 @@
  */
 import type { Resource } from '../cache/resource.ts';
 import { type Clock, requireClock, systemClock } from '../clock.ts';
-import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import {
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireInteger,
+  requireMs,
+  requireObject,
+  requireString,
+} from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger, withFields } from '../logger.ts';
 import { type Request, requestKey } from '../request.ts';
@@ -174,18 +182,11 @@ export function groupKindOf({ group, kind }: Pick<Resource<never>, 'group' | 'ki
 }
 
 function requireSettings(options: ControllerSettings, where: string): void {
-  if (options.name !== undefined && typeof options.name !== 'string')
-    throw invalid(`${where}.name`, 'a string', options.name);
+  if (options.name !== undefined) requireString(`${where}.name`, options.name);
   if (options.maxConcurrentReconciles !== undefined)
     requireInteger(`${where}.maxConcurrentReconciles`, options.maxConcurrentReconciles, 1);
-  for (const flag of FLAGS) {
-    if (options[flag] !== undefined && typeof options[flag] !== 'boolean')
-      throw invalid(`${where}.${flag}`, 'a boolean', options[flag]);
-  }
-  for (const time of TIMES) {
-    const ms: unknown = options[time] ?? 0;
-    if (typeof ms !== 'number' || !(ms >= 0)) throw invalid(`${where}.${time}`, 'milliseconds >= 0', ms);
-  }
+  for (const flag of FLAGS) requireBoolean(`${where}.${flag}`, options[flag]);
+  for (const time of TIMES) requireMs(`${where}.${time}`, options[time] ?? 0);
   requireClock(`${where}.clock`, options.clock);
   if (options.rateLimiter !== undefined) checkLimiter(`${where}.rateLimiter`, options.rateLimiter);
   if (options.newQueue !== undefined) requireFunction(`${where}.newQueue`, options.newQueue);

@@ -6,7 +6,7 @@
  * A predicate has a method only for the kinds of events that it may turn away, so that all others cost nothing and are not said to have passed it.
  * controller-runtime: pkg/predicate/predicate.go.
  */
-import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireObject, requireString } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type LabelSelector, labelMatcher } from '../selectors.ts';
 import type { UpdateEvent } from './event.ts';
@@ -158,7 +158,7 @@ export function requirePredicate(name: string, predicate: unknown): void {
   requireObject(name, predicate);
   const given = predicate as Record<string, unknown>;
   for (const kind of EVENT_KINDS) if (given[kind] !== undefined) requireFunction(`${name}.${kind}`, given[kind]);
-  if (given.name !== undefined && typeof given.name !== 'string') throw invalid(`${name}.name`, 'a string', given.name);
+  if (given.name !== undefined) requireString(`${name}.name`, given.name);
 }
 
 function combined<T>(
@@ -176,7 +176,7 @@ function changed(
   { recreated = false }: ChangedPredicateOptions,
   differs: (event: UpdateEvent<object>) => boolean,
 ): Predicate<object> {
-  if (typeof recreated !== 'boolean') throw invalid('options.recreated', 'a boolean', recreated);
+  requireBoolean('options.recreated', recreated);
   return {
     name,
     update(event) {

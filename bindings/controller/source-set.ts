@@ -8,7 +8,7 @@
 import { abortable } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { CapstanError, requireFunction, requireObject, requireString } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
@@ -178,7 +178,7 @@ export class SourceSet {
     return new CapstanError(
       'CACHE_SYNC_TIMEOUT',
       `the controller "${controller}" waited ${ms} ms for its sources, and these have not synced: ${missing.join('; ')}. ` +
-        'Is the resource served, and may this user list and watch it? Errors of the watches are in the log of the manager, or went to setErrorHandler.',
+        'Is the resource served, and may this user list and watch it? Errors of the watches went to the logger, or to setErrorHandler.',
     );
   }
 }
@@ -188,5 +188,5 @@ export function requireSource(name: string, source: Source): void {
   requireObject(name, source);
   requireFunction(`${name}.start`, source.start);
   if (source.waitForSync !== undefined) requireFunction(`${name}.waitForSync`, source.waitForSync);
-  if (typeof source.name !== 'string') throw invalid(`${name}.name`, 'a string', source.name);
+  requireString(`${name}.name`, source.name);
 }

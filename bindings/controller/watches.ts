@@ -8,7 +8,7 @@ import { type Namespaces, requireNamespaces } from '../cache/namespaces.ts';
 import type { Resource } from '../cache/resource.ts';
 import type { Indexer } from '../cache/store.ts';
 import type { Clock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { CapstanError, invalid, requireBoolean, requireFunction, requireObject } from '../errors.ts';
 import type { Request } from '../request.ts';
 import { EveryObject } from './every-object.ts';
 import { enqueueRequestForObject, enqueueRequestForOwner } from './handlers.ts';
@@ -249,8 +249,7 @@ export function problem(message: string): CapstanError {
 
 function requireWatched(name: string, { resource, predicates, metadataOnly }: Owned | Watched): void {
   if (typeof resource?.kind !== 'string') throw invalid(`options.${name}`, 'what defineResource returns', resource);
-  if (metadataOnly !== undefined && typeof metadataOnly !== 'boolean')
-    throw invalid(`options.${name}.metadataOnly`, 'a boolean', metadataOnly);
+  requireBoolean(`options.${name}.metadataOnly`, metadataOnly);
   if (predicates !== undefined) requirePredicates(`options.${name}.predicates`, predicates);
 }
 

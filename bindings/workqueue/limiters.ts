@@ -4,7 +4,7 @@
  * forget(): a caller that never forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
 import { type Clock, requireClock, systemClock } from '../clock.ts';
-import { invalid, requireFunction, requireInteger, requireNumber, requireObject } from '../errors.ts';
+import { invalid, requireFunction, requireInteger, requireMs, requireNumber, requireObject } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { KeyFunction } from '../keys.ts';
 import { Failures } from './failures.ts';
@@ -37,8 +37,7 @@ function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
   requireObject('options', options);
   const { key, forgetAfter, clock } = options;
   if (key !== undefined) requireFunction('key', key);
-  if (forgetAfter !== undefined && !(typeof forgetAfter === 'number' && forgetAfter >= 0))
-    throw invalid('forgetAfter', 'a number of milliseconds >= 0', forgetAfter);
+  if (forgetAfter !== undefined) requireMs('forgetAfter', forgetAfter);
   requireClock('clock', clock);
   return new Failures({ key, forgetAfter, clock: clock ?? systemClock });
 }

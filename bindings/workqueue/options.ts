@@ -1,6 +1,6 @@
 /** What a queue is made of and what it answers: the types that all queues share, and the check of their options. */
 import { type Clock, requireClock } from '../clock.ts';
-import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireInteger, requireObject, requireString } from '../errors.ts';
 import type { KeyFunction } from '../keys.ts';
 import type { MetricsProvider } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -56,7 +56,7 @@ export function gotten<T>(item: T | undefined): Got<T> {
 export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
   requireObject('options', options);
   const { name, clock, metricsProvider, key, queue, inner } = options;
-  if (name !== undefined && typeof name !== 'string') throw invalid('name', 'a string', name);
+  if (name !== undefined) requireString('name', name);
   if (key !== undefined) requireFunction('key', key);
   requireClock('clock', clock);
   if (queue !== undefined) {
@@ -66,10 +66,7 @@ export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
   if (inner !== undefined && queue !== undefined) {
     throw invalid('queue', 'no order beside "inner", which has its own', queue);
   }
-  for (const option of ['times', 'addEndsWait', 'addKeepsBackoff'] as const) {
-    if (options[option] !== undefined && typeof options[option] !== 'boolean')
-      throw invalid(option, 'a boolean', options[option]);
-  }
+  for (const option of ['times', 'addEndsWait', 'addKeepsBackoff'] as const) requireBoolean(option, options[option]);
   if (options.maxDepth !== undefined) requireInteger('maxDepth', options.maxDepth, 1);
   if (options.whenFull !== undefined && options.whenFull !== 'error' && options.whenFull !== 'drop')
     throw invalid('whenFull', "'error' or 'drop'", options.whenFull);

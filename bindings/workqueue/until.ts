@@ -1,6 +1,6 @@
 /** The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only. */
 import { type Clock, requireClock, systemClock } from '../clock.ts';
-import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { requireFunction, requireMs, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { signalProblem } from './checks.ts';
 
@@ -20,8 +20,7 @@ export async function until(
 ): Promise<void> {
   requireObject('options', options);
   requireFunction('fn', fn);
-  if (typeof periodMs !== 'number' || !(periodMs >= 0))
-    throw invalid('periodMs', 'a number of milliseconds >= 0', periodMs);
+  requireMs('periodMs', periodMs);
   const { signal, clock = systemClock } = options;
   const problem = signalProblem(signal);
   if (problem !== undefined) throw problem;

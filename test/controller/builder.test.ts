@@ -573,7 +573,7 @@ describe('createController', () => {
       [{ metadataOnly: 'yes' }, /metadataOnly/],
       [{ owns: [{ resource: {} }] }, /options\.owns\[0\]/],
       [{ namespace: 7 }, /options\.namespace/],
-      [{ recoverPanic: 'no' }, /"options\.recoverPanic" expected a boolean/],
+      [{ recoverPanic: 'no' }, /"options\.recoverPanic" expected true or false/],
       [{ logger: {} }, /options\.logger\.debug/],
       [{ logConstructor: 1 }, /options\.logConstructor/],
       [{ tracer: {} }, /options\.tracer\.startActiveSpan/],

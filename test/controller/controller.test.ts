@@ -335,7 +335,7 @@ describe('the start', () => {
       [{ owns: [undefined as never] }, /"options\.owns\[0\]" expected what defineResource returns/],
       [{ clock: {} as never }, /"options\.clock\.now" expected a function/],
       [{ reconciliationTimeout: 'soon' }, /"options\.reconciliationTimeout" expected milliseconds >= 0, got "soon"/],
-      [{ usePriorityQueue: 1 }, /"options\.usePriorityQueue" expected a boolean/],
+      [{ usePriorityQueue: 1 }, /"options\.usePriorityQueue" expected true or false/],
       [{ owns: Part }, /"options\.owns" expected an array/],
       [{ name: 7 }, /"options\.name" expected a string, got 7/],
       [{ rateLimiter: {} }, /"options\.rateLimiter\.when" expected a function/],

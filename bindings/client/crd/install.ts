@@ -5,7 +5,7 @@
 import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
-import { CapstanError, invalid, requireObject } from '../../errors.ts';
+import { CapstanError, invalid, requireMs, requireObject } from '../../errors.ts';
 import { findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
 import type { Client } from '../types.ts';
 import { type CustomResourceDefinition, crdResource } from './definition.ts';
@@ -124,7 +124,7 @@ class Wait {
   readonly #end: number;
 
   constructor({ clock = systemClock, signal, timeoutMs = TIMEOUT_MS }: InstallCRDsOptions) {
-    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) throw invalid('timeoutMs', 'milliseconds >= 0', timeoutMs);
+    requireMs('timeoutMs', timeoutMs);
     this.#clock = clock;
     this.#signal = signal ?? new AbortController().signal;
     this.#timeoutMs = timeoutMs;
