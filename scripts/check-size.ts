@@ -43,7 +43,7 @@ const measured: Row[] = [
   { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 64 * KIB },
   { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 36 * KIB },
   { what: 'capstan/leaderelection, minified', bytes: await bundle('leaderelection'), budget: 12 * KIB },
-  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 98 * KIB },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 99 * KIB },
   { what: 'live page', bytes: Buffer.from(livePage), budget: 12 * KIB },
 ];
 
