@@ -30,7 +30,7 @@ export interface KubeConfigLike {
  *
  * The KubeConfig is asked for its credentials for each request; requests that start while it is being asked share the answer, so that
  * many informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a
- * `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where it fails, that is a TransportError of kind 'unknown'.
+ * `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
  *
  * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at http without `insecure-skip-tls-verify` or a
  *   `proxy-url`, which client-node does not allow: such is `http://localhost:8080`, its default where there is no kubeconfig
