@@ -75,6 +75,7 @@ const app = await Application.bootstrapWithPlugins({
   excludeExternals: true,
   excludeInternal: true,
   excludePrivate: true,
+  includeHierarchySummary: false, // it links what extends an interface of ours that is not exported to nowhere
   logLevel: 'Warn',
   validation: { invalidLink: true, rewrittenLink: true, notExported: false, unusedMergeModuleWith: true },
 });
