@@ -137,9 +137,7 @@ class InProcess implements FakeTransport {
   }
 
   removeResource({ group, version, plural }: ResourceName): () => void {
-    const name: ResourceName = { group, version, plural };
-    this.#serving.api.registry.removeResource(name);
-    return () => this.#serving.api.registry.restoreResource(name);
+    return this.#serving.api.registry.removeResource({ group, version, plural });
   }
 
   setTokens(tokens: readonly string[] | undefined): void {

@@ -12,7 +12,6 @@ import { CapstanError, invalid, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type ApiOptions, parseTarget } from './api.ts';
 import { closesPort, type Fault } from './faults.ts';
-import type { ResourceName } from './registry/kinds.ts';
 import { Serving } from './serving.ts';
 import { requireServingOptions, type ServingOptions } from './serving-options.ts';
 
@@ -49,12 +48,13 @@ export interface ApiServerOptions extends ServingOptions {
  *
  * Custom resources: the first object tells the kind and the scope, and there is a status subresource; creating their
  * CustomResourceDefinition says all this exactly, prunes, fills in defaults and validates by its schema, changing it ends the watches and
- * shows what is stored by the new schema, and deleting it takes the objects and the resource away. Built-in kinds lose fields that they do not have (told or refused as `fieldValidation` asks), have their types
+ * shows what is stored by the new schema, and deleting it takes the objects and the resource away. An object is one under all versions: in each it
+ * has that one's apiVersion and what its schema knows. Built-in kinds lose fields that they do not have (told or refused as `fieldValidation` asks), have their types
  * checked (times and null as Go reads them), and behave as the real ones do where clients notice (status, generation, updates without a version, Secrets' stringData, Events
  * under two names).
  *
- * What differs from a real server: built-in kinds get no defaults and their values are not validated; rules in CEL are not evaluated; of
- * several versions of a custom resource nothing is converted, and what is made in one is not served in the others; a definition is gone with its objects at once, whatever finalizers they have, and so is a
+ * What differs from a real server: built-in kinds get no defaults and their values are not validated; rules in CEL are not evaluated;
+ * custom resources are converted as by the strategy None, also where a definition has a webhook for it; a definition is gone with its objects at once, whatever finalizers they have, and so is a
  * namespace; the formats of strings beyond date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are written, and owner references and
  * the members of embedded resources are not judged; apply patches are JSON, not YAML; an eviction looks at no disruption budget, and a Pod
  * on a node is gone at once; a strict patch is refused with the object in JavaScript's order of members; a member that stands twice in
@@ -175,13 +175,11 @@ export class ApiServer {
 
   /**
    * Takes a resource away, as deleting its CustomResourceDefinition does: its objects are deleted, its watches end, and
-   * its paths are 404. Gives the function that brings it back, empty.
+   * its paths are 404, those of its other versions too. Gives the function that brings it back, empty.
    */
   removeResource(resource: { group: string; version: string; plural: string }): () => void {
     const { group, version, plural } = resource;
-    const name: ResourceName = { group, version, plural };
-    this.#serving.api.registry.removeResource(name);
-    return () => this.#serving.api.registry.restoreResource(name);
+    return this.#serving.api.registry.removeResource({ group, version, plural });
   }
 
   /**

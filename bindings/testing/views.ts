@@ -92,12 +92,14 @@ function customList(kind: Kind, items: readonly Shown[], { version, token = '', 
   return `{"apiVersion":"${apiVersionOf(kind)}","items":[${body}],"kind":${JSON.stringify(kind.listKind)},"metadata":${meta}}`;
 }
 
-const converting = new Map<View, View>();
+const converting = new WeakMap<Kind, Map<View, View>>();
 
-/** The view for a kind whose objects lie in another form than it shows. One for each view, as frames are kept by view. */
+/** The view for a kind whose objects may lie in another form than it shows. One for each kind and view, as frames are kept by view. */
 export function viewOf(kind: Kind, view: View): View {
   if (!isView(kind)) return view;
-  let made = converting.get(view);
+  const views = converting.get(kind) ?? new Map<View, View>();
+  converting.set(kind, views);
+  let made = views.get(view);
   if (made === undefined) {
     made = {
       object: (shown) => view.object(shownAs(kind, shown)),
@@ -110,7 +112,7 @@ export function viewOf(kind: Kind, view: View): View {
       bookmark: view.bookmark,
       watchable: view.watchable,
     };
-    converting.set(view, made);
+    views.set(view, made);
   }
   return made;
 }

@@ -186,7 +186,7 @@ export class Watches {
   readonly #registry: Registry;
   readonly #freshness: Freshness;
   readonly #options: WatchesOptions;
-  readonly #frames = new Map<View, Frames>();
+  readonly #frames = new WeakMap<View, Frames>();
 
   constructor(registry: Registry, freshness: Freshness, options: WatchesOptions) {
     this.#registry = registry;

@@ -28,6 +28,7 @@ import { prepareEmbeddedServer, prepareRealServer, readKubeConfig, watchCachesFi
 import { subresources } from './same-answers/subresources.ts';
 import { updates } from './same-answers/updates.ts';
 import { values } from './same-answers/values.ts';
+import { versions } from './same-answers/versions.ts';
 import { expired, watches } from './same-answers/watches.ts';
 import { zeros } from './same-answers/zeros.ts';
 
@@ -49,6 +50,7 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['initial events', initialEvents],
   ['negotiation', negotiation],
   ['definitions', definitions],
+  ['versions', versions],
   ['removals', removals],
   ['random', random],
 ];

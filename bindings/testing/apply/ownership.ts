@@ -19,6 +19,8 @@ export type Filter = (fields: FieldSet) => FieldSet;
 export interface Writer {
   manager: string;
   apiVersion: string;
+  /** The type of the object in that version; undefined: there is no such version. */
+  typeIn: (apiVersion: string) => Atom | undefined;
   /** '' for the object itself. */
   subresource: string;
   now: string | undefined;
@@ -87,6 +89,13 @@ export function ownUpdate(
   return capUpdaters(left);
 }
 
+/** The object has a field that is not there in the version in which somebody wrote: a 500 to who applies. */
+export class NotConvertible extends ApiError {
+  constructor(what: string, why: string) {
+    super(500, `failed to ${what}: ${why}`);
+  }
+}
+
 /** What the others keep, what conflicts, and what changed. */
 function settle(
   type: Atom,
@@ -94,9 +103,10 @@ function settle(
   next: Json,
   managers: Managers,
   self: string | undefined,
-  { filter, apiVersion }: Writer,
+  { filter, apiVersion, typeIn }: Writer,
 ): { left: Map<string, Entry>; conflicts: Map<Entry, FieldSet>; changed: FieldSet } {
-  const difference = compare(type, bare(live as JsonObject), bare(next as JsonObject));
+  const [before, after] = [bare(live as JsonObject), bare(next as JsonObject)];
+  const difference = compare(type, before, after);
   const changed = filter(difference.added.union(difference.modified));
   const removed = filter(difference.removed);
   const left = new Map<string, Entry>();
@@ -106,14 +116,24 @@ function settle(
       left.set(id, entry);
       continue;
     }
-    // Who wrote in a version that this one cannot be turned into is forgotten, as the real server does: nothing is converted here.
-    if (entry.apiVersion !== apiVersion) continue;
+    // Who wrote in a version that there is not, or not any more, is forgotten.
+    const entryType = typeIn(entry.apiVersion);
+    if (entryType === undefined) continue;
+    if (entry.apiVersion !== apiVersion) {
+      requireConvertible('convert old object', entryType, before);
+      requireConvertible('convert new object', entryType, after);
+    }
     const conflict = entry.fields.intersection(changed);
     if (conflict.size > 0) conflicts.set(entry, conflict);
     const fields = entry.fields.difference(conflict).difference(removed);
     if (fields.size > 0) left.set(id, { ...entry, fields });
   }
   return { left, conflicts, changed };
+}
+
+function requireConvertible(what: string, type: Atom | undefined, object: JsonObject): void {
+  const wrong = type === undefined ? undefined : typeError(type, object);
+  if (wrong !== undefined) throw new NotConvertible(what, wrong);
 }
 
 export interface Applied {
@@ -144,7 +164,7 @@ export function ownApply(
   const owners = new Map(managers);
   owners.set(id, { ...entry, fields, time: last?.time });
   const merged = merge(type, before, config) as JsonObject;
-  const next = last === undefined ? merged : prune(type, merged, owners, last.fields);
+  const next = last === undefined ? merged : prune(type, merged, owners, last.fields, writer);
   const { left, conflicts } = settle(type, before, next, owners, id, writer);
   if (conflicts.size > 0 && !force) throw applyConflict(conflicts);
   const same = sameJson(before, next);
@@ -155,7 +175,12 @@ export function ownApply(
 }
 
 /** Removes what was applied last and is not now, if nobody else owns it. */
-function prune(type: Atom, merged: JsonObject, owners: Managers, last: FieldSet): JsonObject {
+function prune(type: Atom, merged: JsonObject, owners: Managers, last: FieldSet, writer: Writer): JsonObject {
+  for (const { apiVersion } of owners.values()) {
+    if (apiVersion === writer.apiVersion) continue;
+    const what = `prune fields: failed add back owned items: failed to convert merged object at version ${apiVersion}`;
+    requireConvertible(what, writer.typeIn(apiVersion), merged);
+  }
   const named = (set: FieldSet): FieldSet => set.withNamedFields(type);
   let pruned = remove(type, merged, named(last)) ?? {};
   const all = named(fieldsOf(type, merged));

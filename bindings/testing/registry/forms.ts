@@ -1,11 +1,13 @@
 /**
- * Objects of one storage that are read and written under two names: Events of the core group and of events.k8s.io. They lie in their core form, and whoever
- * comes by the other name gets and sends the other's members. Other kinds with several versions are stores of their own.
- * kubernetes: pkg/apis/events/v1/conversion.go.
+ * Objects of one storage that are read and written under several names. Events of the core group and of events.k8s.io lie in their core form, and
+ * whoever comes by the other name gets and sends the other's members. Custom resources lie in the version that their definition says, as it was
+ * when they were written; in another one they are the same but for apiVersion and what its schema does not know. Other kinds with several versions
+ * are stores of their own. kubernetes: pkg/apis/events/v1/conversion.go; apiextensions-apiserver: pkg/apiserver/conversion/nop_converter.go.
  */
 import type { JsonObject } from '../json.ts';
 import { builtInType } from '../schema/built-in.ts';
-import { apiVersionOf, type Kind, type ResourceName } from './kinds.ts';
+import { coerced, structured } from '../schema/defaults.ts';
+import { apiVersionOf, type Kind, type ResourceName, resourceKey } from './kinds.ts';
 import type { Stored } from './store.ts';
 
 /** What the core group calls it, and what events.k8s.io does. */
@@ -24,12 +26,14 @@ const TO_CORE = new Map(EVENT_MEMBERS.map(([core, events]) => [events, core]));
 
 const isNewEvent = (name: ResourceName): boolean => name.group === 'events.k8s.io' && name.plural === 'events';
 
-/** Whether the kind's objects lie in another form than it shows. */
-export const isView = (kind: Kind): boolean => kind.builtIn && isNewEvent(kind);
+/** Whether the kind's objects may lie in another form than it shows. */
+export const isView = (kind: Kind): boolean => !kind.builtIn || isNewEvent(kind);
 
 /** Where the objects of a resource lie. */
-export const storageOf = (name: ResourceName): ResourceName =>
-  isNewEvent(name) ? { group: '', version: 'v1', plural: 'events' } : name;
+export function storageKey(kind: Kind): string {
+  if (!kind.builtIn) return `${kind.group}//${kind.plural}`;
+  return resourceKey(isNewEvent(kind) ? { group: '', version: 'v1', plural: 'events' } : kind);
+}
 
 const renamed = (object: JsonObject, names: ReadonlyMap<string, string>): JsonObject =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [names.get(name) ?? name, value]));
@@ -37,13 +41,30 @@ const renamed = (object: JsonObject, names: ReadonlyMap<string, string>): JsonOb
 /** The object as it lies. */
 export function asStored(kind: Kind, object: JsonObject): JsonObject {
   if (!isView(kind)) return object;
+  if (!kind.builtIn) return customStored(kind, object);
   const head = { kind: 'Event', apiVersion: 'v1' };
   return { ...head, ...builtInType('v1', 'Event')?.map?.zero?.(), ...renamed(object, TO_CORE), ...head };
+}
+
+/** What is stored has been read again: it has the defaults of the version that it lies in. */
+function customStored({ definition, ...kind }: Kind, object: JsonObject): JsonObject {
+  if (definition === undefined || definition.storage === apiVersionOf(kind)) return object;
+  const schema = definition.schemas.get(definition.storage);
+  const stored = { ...object, apiVersion: definition.storage };
+  return schema === undefined ? stored : structured(schema, stored, false);
+}
+
+function customShown(kind: Kind, stored: JsonObject): JsonObject {
+  const apiVersion = apiVersionOf(kind);
+  if (stored.apiVersion === apiVersion) return stored;
+  const shown = { ...stored, apiVersion };
+  return kind.schema === undefined ? shown : coerced(kind.schema, shown);
 }
 
 /** The object as the kind shows it. */
 export function asShown(kind: Kind, stored: JsonObject): JsonObject {
   if (!isView(kind)) return stored;
+  if (!kind.builtIn) return customShown(kind, stored);
   const shown = { ...renamed(stored, TO_EVENTS), kind: kind.kind, apiVersion: apiVersionOf(kind) };
   // The core form writes these where they are empty, the other leaves them out.
   const empty = (name: string, value: unknown): boolean =>
@@ -54,5 +75,6 @@ export function asShown(kind: Kind, stored: JsonObject): JsonObject {
 export function shownAs<S extends Pick<Stored, 'object' | 'json'>>(kind: Kind, stored: S): S {
   if (!isView(kind)) return stored;
   const object = asShown(kind, stored.object);
+  if (object === stored.object) return stored;
   return { ...stored, object, json: JSON.stringify(object) };
 }

@@ -10,7 +10,7 @@
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
 
-/** A resource is named by group, version and plural; each version is a store of its own, nothing is converted. */
+/** A resource is named by group, version and plural; forms.ts tells which of them have their objects in common. */
 export interface ResourceName {
   group: string;
   version: string;
@@ -46,10 +46,19 @@ export interface Kind extends ResourceName {
   served: boolean;
   /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
   schema?: Schema;
+  /** What that says of all versions together. */
+  definition?: Definition;
   /** The fields of a custom resource that a selector may name: `spec.host`. */
   selectable?: readonly string[];
   /** Where its scale subresource finds the replicas, if it has one. */
   scale?: ScalePaths;
+}
+
+/** Versions are named as objects have them: `example.com/v1`. */
+export interface Definition {
+  schemas: ReadonlyMap<string, Schema | undefined>;
+  /** The version in which objects are stored. */
+  storage: string;
 }
 
 /** Paths as the CustomResourceDefinition has them: `.spec.replicas`. */
@@ -244,7 +253,21 @@ export class Kinds {
   /** The resource, built in, learned or guessed. Asking teaches nothing. */
   get(name: ResourceName): Kind {
     const key = resourceKey(name);
-    return this.#byResource.get(key) ?? { ...guess(name), status: this.#statusOf?.has(key) ?? true };
+    const known = this.#byResource.get(key);
+    if (known !== undefined) return known;
+    const unknown = { ...guess(name), status: this.#statusOf?.has(key) ?? true };
+    const [other] = this.otherVersions(name);
+    if (other === undefined) return unknown;
+    const { kind, listKind, singular, namespaced, definition } = other;
+    return { ...unknown, kind, listKind, singular, namespaced, served: definition === undefined };
+  }
+
+  /** The versions of a custom resource that are known beside this one, served or not. */
+  otherVersions({ group, version, plural }: ResourceName): Kind[] {
+    const all = [...this.#byResource.values()];
+    return all.filter(
+      (kind) => !kind.builtIn && kind.plural === plural && kind.group === group && kind.version !== version,
+    );
   }
 
   /** From now on the resource is served, or not. What is known of it is kept. */
@@ -290,8 +313,17 @@ export class Kinds {
   define(crd: JsonObject): void {
     const names = objectAt(objectAt(crd, 'spec'), 'names');
     const kind = stringAt(names, 'kind');
-    for (const { name, version } of definedBy(crd)) {
-      if (kind === '') continue;
+    const versions = definedBy(crd);
+    const [first] = versions;
+    if (kind === '' || first === undefined) return;
+    // A version that is not defined any more is not served either.
+    for (const other of this.otherVersions({ ...first.name, version: '' })) this.serve(other, false);
+    const stored = versions.find(({ version }) => version.storage === true) ?? first;
+    const definition = {
+      schemas: new Map(versions.map(({ name, version }) => [apiVersionOf(name), schemaOf(version).schema])),
+      storage: apiVersionOf(stored.name),
+    };
+    for (const { name, version } of versions) {
       const shortNames = strings(names.shortNames);
       if (this.get(name).builtIn) continue;
       this.#byResource.set(resourceKey(name), {
@@ -307,6 +339,7 @@ export class Kinds {
         selectable: selectableOf(version),
         status: isObject(objectAt(version, 'subresources').status),
         ...schemaOf(version),
+        definition,
       });
     }
   }

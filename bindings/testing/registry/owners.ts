@@ -6,6 +6,7 @@ import { decodeManagers, encodeManagers, isReset, type Managers } from '../apply
 import {
   allBut,
   type Filter,
+  NotConvertible,
   nothingBut,
   ownApply,
   ownUpdate,
@@ -17,7 +18,7 @@ import { readFields } from '../fields.ts';
 import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { badRequest } from '../status.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
-import { typeOf, zeroObject } from './types.ts';
+import { typeIn, typeOf, zeroObject } from './types.ts';
 
 /** Who writes, as the request says. */
 export interface FieldManager {
@@ -49,6 +50,7 @@ export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
 const writerOf = (kind: Kind, subresource: string, by: FieldManager): Writer => ({
   manager: by.manager || 'unknown',
   apiVersion: apiVersionOf(kind),
+  typeIn: (apiVersion) => typeIn(kind, apiVersion),
   subresource,
   // Who writes a scale is not told when: the real server keeps no time for these.
   now: subresource === 'scale' ? undefined : by.now,
@@ -69,8 +71,14 @@ export function ownersAfter(
   // Who took all owners away wants none, until somebody applies.
   if (live !== undefined && managers.size === 0) return undefined;
   const owned = live === undefined ? asCreated(next) : next;
-  const owners = ownUpdate(typeOf(kind), live ?? nothing(kind), owned, managers, writerOf(kind, subresource, by));
-  return owners.size === 0 ? undefined : encodeManagers(owners);
+  try {
+    const owners = ownUpdate(typeOf(kind), live ?? nothing(kind), owned, managers, writerOf(kind, subresource, by));
+    return owners.size === 0 ? undefined : encodeManagers(owners);
+  } catch (error) {
+    // An update is never refused for its owners: there are none then.
+    if (error instanceof NotConvertible) return undefined;
+    throw error;
+  }
 }
 
 /** Nothing is created as deleted, and so nobody owns that it would be. */
@@ -93,6 +101,8 @@ function managersFor(live: JsonObject | undefined, next: JsonObject, liveOnly: b
 
 export interface AppliedObject {
   object: JsonObject;
+  /** false: the object is as it was, and gets no defaults either. */
+  changed: boolean;
   managedFields: Json | undefined;
 }
 
@@ -117,7 +127,7 @@ export function applied(
   const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force);
   const managedFields = result.managers.size === 0 ? undefined : encodeManagers(result.managers);
   const object = result.object ?? live ?? nothing(kind);
-  return { object: readFields(kind, object, undefined).object, managedFields };
+  return { object: readFields(kind, object, undefined).object, changed: result.object !== undefined, managedFields };
 }
 
 /** Throws for a configuration that is of another kind, or not of its kind's type. */

@@ -22,8 +22,8 @@ import {
   TooLargeVersion,
 } from '../status.ts';
 import { established, terminating } from './definitions.ts';
-import { asStored, shownAs, storageOf } from './forms.ts';
-import { definedBy, type Kind, Kinds, type ResourceName, resourceKey } from './kinds.ts';
+import { asStored, shownAs, storageKey } from './forms.ts';
+import { definedBy, type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
@@ -79,7 +79,7 @@ export class Registry {
 
   /** The store of a resource, made at first use. */
   store(resource: ResourceName): ResourceStore {
-    const key = resourceKey(storageOf(resource));
+    const key = storageKey(this.kinds.get(resource));
     let store = this.#stores.get(key);
     if (store === undefined) {
       store = new ResourceStore(this.versions, this.#historySize);
@@ -95,19 +95,23 @@ export class Registry {
     for (const store of this.#stores.values()) store.expire(this.#expired);
   }
 
-  /** Deletes all objects of the resource, ends its watches, and serves it no longer. */
-  removeResource(resource: ResourceName): void {
+  /**
+   * Deletes all objects of the resource, ends its watches, and serves none of its versions any longer. Gives the function that serves them again,
+   * empty; versions from before are too old to watch from.
+   */
+  removeResource(resource: ResourceName): () => void {
     const store = this.store(resource);
     for (const { key } of store.asOf(this.versions.current, '', '')) store.remove(key);
-    this.kinds.serve(resource, false);
+    const kind = this.kinds.get(resource);
+    const others = kind.builtIn ? [] : this.kinds.otherVersions(resource);
+    const removed = [kind, ...others].filter(({ served }) => served);
+    for (const each of removed) this.kinds.serve(each, false);
     store.close();
-  }
-
-  /** Serves a removed resource again, empty; versions from before are too old to watch from. Others: no effect. */
-  restoreResource(resource: ResourceName): void {
-    if (this.kinds.get(resource).served) return;
-    this.kinds.serve(resource, true);
-    this.store(resource).expire(this.versions.current);
+    return () => {
+      const gone = removed.filter((each) => !this.kinds.get(each).served);
+      for (const each of gone) this.kinds.serve(each, true);
+      if (gone.length > 0) store.expire(this.versions.current);
+    };
   }
 
   /** @param version at least this one; a version that does not exist yet is a 504 */
@@ -198,7 +202,8 @@ export class Registry {
     const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
     if (existing !== undefined) {
       this.#requireVersion(kind, path, wanted, existing);
-      return this.#write(kind, path, existing, withOwners(prepare(kind, wanted, true), result.managedFields), options);
+      const next = result.changed ? prepare(kind, wanted, true) : wanted;
+      return this.#write(kind, path, existing, withOwners(next, result.managedFields), options);
     }
     const uid = stringAt(metadataOf(wanted), 'uid');
     if (uid !== '') {
@@ -287,7 +292,9 @@ export class Registry {
 
   /** Stores the new state unless it is the old one; removes the object when its last finalizer went. */
   #replace(kind: Kind, store: ResourceStore, existing: Stored, next: JsonObject, dryRun: boolean): string {
-    if (sameObject(next, existing.object)) return existing.json;
+    const was = store.get(existing.key)?.object ?? {};
+    // What lies in a version that is not stored any more is moved by any write.
+    if (sameObject(asStored(kind, next), was)) return existing.json;
     if (dryRun) return JSON.stringify(next);
     const metadata = metadataOf(next);
     if (metadata.deletionTimestamp !== undefined && metadata.finalizers === undefined) {
@@ -299,30 +306,29 @@ export class Registry {
 
   #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject): Stored {
     if (!isDefinition(kind)) return shownAs(kind, store.put(key, asStored(kind, object)));
-    const names = definedBy(object).map(({ name }) => name);
-    for (const name of names) this.restoreResource(name);
+    const names = definedBy(object).map(({ name }) => this.kinds.get(name));
+    const gone = names.every(({ served }) => !served);
     this.kinds.define(object);
-    // A version that is not defined any more is not served either.
-    const old = store.get(key)?.object ?? {};
-    const had = definedBy(old).map(({ name }) => name);
-    for (const name of had)
-      if (!names.some((each) => resourceKey(each) === resourceKey(name))) this.kinds.serve(name, false);
+    const old = store.get(key)?.object;
     const stored = store.put(key, established(object, this.#now()));
-    // The real server opens the storage of a definition that has changed anew.
-    if (!sameJson(old.spec, object.spec)) for (const name of had) this.#reread(this.kinds.get(name));
+    const [custom] = names.filter(({ builtIn }) => !builtIn);
+    if (custom !== undefined) {
+      const objects = this.store(custom);
+      if (gone) objects.expire(this.versions.current);
+      // The real server opens the storage of a definition that has changed anew.
+      if (old !== undefined && !sameJson(old.spec, object.spec))
+        objects.reread((each) =>
+          prepare(this.kinds.get({ ...custom, ...splitApiVersion(stringAt(each, 'apiVersion')) }), each),
+        );
+    }
     return stored;
-  }
-
-  #reread(kind: Kind): void {
-    if (!kind.builtIn) this.store(kind).reread((object) => prepare(kind, object));
   }
 
   /** The definition is marked, its objects go, their resources with them, and then itself. */
   #deleteDefinition(store: ResourceStore, existing: Stored): string {
     const marked = store.put(existing.key, terminating(existing.object, this.#now()));
-    for (const { name } of definedBy(existing.object)) {
-      if (!this.kinds.get(name).builtIn) this.removeResource(name);
-    }
+    const custom = definedBy(existing.object).find(({ name }) => !this.kinds.get(name).builtIn);
+    if (custom !== undefined) this.removeResource(custom.name);
     store.remove(existing.key);
     return marked.json;
   }

@@ -2,20 +2,28 @@
 import type { JsonObject } from '../json.ts';
 import type { Atom } from '../schema/atoms.ts';
 import { builtInType } from '../schema/built-in.ts';
-import { customType } from '../schema/structural.ts';
+import { customType, type Schema } from '../schema/structural.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 
 const customTypes = new WeakMap<object, Atom>();
 const untyped = customType(undefined);
 
 /** The type of a kind's objects. */
-export function typeOf(kind: Kind): Atom {
-  if (kind.builtIn) return builtInType(apiVersionOf(kind), kind.kind) ?? untyped;
-  if (kind.schema === undefined) return untyped;
-  let type = customTypes.get(kind.schema);
+export const typeOf = (kind: Kind): Atom =>
+  kind.builtIn ? (builtInType(apiVersionOf(kind), kind.kind) ?? untyped) : typeOfSchema(kind.schema);
+
+/** The type of a kind's objects in one of its versions; undefined: it has no such version. */
+export function typeIn(kind: Kind, apiVersion: string): Atom | undefined {
+  if (apiVersion === apiVersionOf(kind)) return typeOf(kind);
+  return kind.definition?.schemas.has(apiVersion) ? typeOfSchema(kind.definition.schemas.get(apiVersion)) : undefined;
+}
+
+function typeOfSchema(schema: Schema | undefined): Atom {
+  if (schema === undefined) return untyped;
+  let type = customTypes.get(schema);
   if (type === undefined) {
-    type = customType(kind.schema);
-    customTypes.set(kind.schema, type);
+    type = customType(schema);
+    customTypes.set(schema, type);
   }
   return type;
 }

@@ -7,10 +7,12 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import { additional, isEmbedded, keepsUnknown, type Schema, schemaAt } from './structural.ts';
 
 /** @param applied the object was merged and not decoded: its nulls stay, to be refused */
-export function structured(schema: Schema, object: JsonObject, applied: boolean): JsonObject {
-  const known = prune(schema, object, true);
-  return withDefaults(schema, applied ? known : withoutNulls(schema, known)) as JsonObject;
-}
+export const structured = (schema: Schema, object: JsonObject, applied: boolean): JsonObject =>
+  withDefaults(schema, applied ? prune(schema, object, true) : coerced(schema, object)) as JsonObject;
+
+/** Without defaults: what becomes of an object that is shown in another version than it lies in. */
+export const coerced = (schema: Schema, object: JsonObject): JsonObject =>
+  withoutNulls(schema, prune(schema, object, true)) as JsonObject;
 
 const RESOURCE = ['apiVersion', 'kind', 'metadata'];
 

@@ -1,0 +1,113 @@
+/** A custom resource with several versions: one object under all of them. That a real server does so is for test/e2e/same-answers. */
+import { expect, test } from 'vitest';
+import { APPLY_PATCH, brief, type Client, start } from './client.ts';
+
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const CRD = `${CRDS}/webs.example.com`;
+const path = (version: string): string => `/apis/example.com/${version}/namespaces/default/webs`;
+const text = { type: 'string' };
+
+const properties: Record<string, object> = {
+  v1: { both: text, one: { ...text, default: 'first' } },
+  v2: { both: { ...text, maxLength: 3 }, two: text, deflt: { ...text, default: 'second' } },
+};
+
+const version = (name: string, more: object = {}): object => {
+  const spec = { type: 'object', properties: properties[name] ?? {} };
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+  return { name, served: true, storage: name === 'v1', schema, ...more };
+};
+
+const definition = (...versions: object[]): object => ({
+  metadata: { name: 'webs.example.com' },
+  spec: { group: 'example.com', scope: 'Namespaced', names: { plural: 'webs', kind: 'Web' }, versions },
+});
+
+const web = (version: string, name: string, spec: object = {}): object => ({
+  ...{ apiVersion: `example.com/${version}`, kind: 'Web', metadata: { name }, spec },
+});
+
+async function withWebs(): Promise<Client> {
+  const { api } = await start();
+  await api.make(CRDS, definition(version('v1'), version('v2')));
+  return api;
+}
+
+/** The whole of it but for its metadata. */
+const shown = (object: object): object => ({ ...object, metadata: undefined });
+
+// What was made as v1 was not found as v2, and a watch of v2 never heard of it.
+test('an object is shown in every version by its schema, and told of to the watches of each', async () => {
+  const api = await withWebs();
+  const from = await api.version(path('v2'));
+  const watches = await Promise.all(['v1', 'v2'].map((each) => api.watch(path(each), { resourceVersion: from })));
+  const made = await api.make(path('v1'), web('v1', 'a', { both: 'x', one: '1' }));
+  const { body } = await api.get(`${path('v2')}/a`);
+  expect(shown(body)).toEqual({ apiVersion: 'example.com/v2', kind: 'Web', spec: { both: 'x' } });
+  expect(body.metadata).toEqual(made.metadata);
+  expect((await api.send('POST', path('v2'), { body: web('v2', 'a') })).status).toBe(409);
+  // v1 is stored: it knows nothing of `two`, and the answer shows that.
+  expect((await api.make(path('v2'), web('v2', 'b', { both: 'y', two: '2' }))).spec).toEqual({ both: 'y' });
+  expect((await api.send('POST', path('v2'), { body: web('v2', 'c', { both: 'long' }) })).status).toBe(422);
+  const lists = await Promise.all(['v1', 'v2'].map(async (each) => (await api.get(path(each))).body.items.map(shown)));
+  expect(lists).toEqual([
+    [web('v1', 'a', { both: 'x', one: '1' }), web('v1', 'b', { both: 'y', one: 'first' })].map(shown),
+    [web('v2', 'a', { both: 'x' }), web('v2', 'b', { both: 'y' })].map(shown),
+  ]);
+  await api.delete(`${path('v2')}/a`);
+  for (const [at, watch] of watches.entries()) {
+    const events = await watch.take(3);
+    expect(events.map(brief)).toEqual(['ADDED a', 'ADDED b', 'DELETED a']);
+    expect(events.map(({ object }) => shown(object))).toEqual(
+      [0, 1, 0].map((item) => (lists[at] as object[])[item] as object),
+    );
+  }
+});
+
+test('managers keep the version they wrote in, and an update that such a version cannot show leaves none', async () => {
+  const api = await withWebs();
+  const apply = (each: string, manager: string, spec: object) =>
+    api.send('PATCH', `${path(each)}/a`, {
+      body: web(each, 'a', spec),
+      query: { fieldManager: manager },
+      type: APPLY_PATCH,
+    });
+  const managers = ({ metadata }: { metadata: object }): string[] | undefined =>
+    (metadata as { managedFields?: { manager: string; apiVersion: string }[] }).managedFields?.map(
+      ({ manager, apiVersion }) => `${manager} ${apiVersion}`,
+    );
+  await apply('v1', 'x', { both: 'd' });
+  expect(managers((await apply('v2', 'y', { both: 'd' })).body)).toEqual(['y example.com/v2', 'x example.com/v1']);
+  const refused = (await apply('v2', 'z', { both: 'd', two: '2' })).body;
+  expect([refused.code, refused.message]).toEqual([
+    500,
+    'failed to convert new object: .spec.two: field not declared in schema',
+  ]);
+  const { body } = await api.patch(`${path('v2')}/a`, { spec: { both: 'e' } });
+  expect(managers(body)).toBeUndefined();
+});
+
+test('a version that is served no longer is gone with its watches, and the next write moves an object to the one that is stored', async () => {
+  const api = await withWebs();
+  await api.make(path('v1'), web('v1', 'a', { both: 'x' }));
+  const watch = await api.watch(path('v1'), { resourceVersion: await api.version(path('v1')) });
+  await api.patch(CRD, { spec: { versions: [version('v1', { served: false }), version('v2')] } });
+  expect(await watch.rest()).toEqual({ events: [], error: undefined });
+  expect([(await api.get(path('v1'))).status, (await api.get(path('v3'))).status]).toEqual([404, 404]);
+  await api.patch(CRD, { spec: { versions: [version('v1', { storage: false }), version('v2', { storage: true })] } });
+  const { body: before } = await api.get(`${path('v2')}/a`);
+  const { body: moved } = await api.put(`${path('v2')}/a`, before);
+  expect(moved.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion);
+  const { body: again } = await api.put(`${path('v2')}/a`, moved);
+  expect(again.metadata.resourceVersion).toBe(moved.metadata.resourceVersion);
+});
+
+test('versions that nothing defines have their objects in common too, and are removed together', async () => {
+  const { server, api } = await start();
+  await api.make(path('v1'), { ...web('v1', 'a'), kind: 'Network' });
+  expect((await api.get(path('v2'))).body).toMatchObject({ kind: 'NetworkList', items: [{ kind: 'Network' }] });
+  const bringBack = server.removeResource({ group: 'example.com', version: 'v1', plural: 'webs' });
+  expect((await api.get(path('v1'))).status).toBe(404);
+  bringBack();
+  expect((await api.get(path('v2'))).body.items).toEqual([]);
+});
