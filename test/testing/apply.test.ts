@@ -114,6 +114,24 @@ describe('apply', () => {
     expect(Object.keys(owned(body))).toEqual(['one', 'before-first-apply']);
   });
 
+  // A controller that applies `labels: {}` to a custom resource writes for ever on a cluster, and was quiet here.
+  test.for([
+    ['labels', {}],
+    ['finalizers', []],
+  ] as const)('of %s that are empty writes a custom resource each time', async ([name, empty]) => {
+    const { api } = await start();
+    const versions = async (path: string, object: object): Promise<number> => {
+      const send = async (body: object) => (await apply(api, path, 'one', body)).body.metadata.resourceVersion;
+      const seen = [await send(object), await send(object), await send(object)];
+      for (let at = 0; at < 2; at++) seen.push((await api.patch(path, {})).body.metadata.resourceVersion);
+      return new Set(seen).size;
+    };
+    const metadata = { name: 'a', [name]: empty };
+    // What is stored has them, and what is read has not: the first write of anybody else takes them away.
+    expect(await versions(`${WIDGETS}/a`, widget('a', { metadata }))).toBe(4);
+    expect(await versions(`${CONFIG_MAPS}/a`, configMap('a', { metadata }))).toBe(1);
+  });
+
   test('writes down when, and a write that changes nothing is none', async () => {
     const clock = new FakeClock();
     const { api } = await start({ clock });

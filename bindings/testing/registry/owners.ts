@@ -103,6 +103,8 @@ export interface AppliedObject {
   object: JsonObject;
   /** false: the object is as it was, and gets no defaults either. */
   changed: boolean;
+  /** Its metadata has empty lists or maps: those of custom objects are stored, and only not shown. */
+  hollow: boolean;
   managedFields: Json | undefined;
 }
 
@@ -127,7 +129,14 @@ export function applied(
   const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force);
   const managedFields = result.managers.size === 0 ? undefined : encodeManagers(result.managers);
   const object = result.object ?? live ?? nothing(kind);
-  return { object: readFields(kind, object, undefined).object, changed: result.object !== undefined, managedFields };
+  const empty = (value: Json | undefined): boolean =>
+    typeof value === 'object' && Object.keys(value ?? {}).length === 0;
+  return {
+    object: readFields(kind, object, undefined).object,
+    changed: result.object !== undefined,
+    hollow: !kind.builtIn && Object.values(objectAt(object, 'metadata')).some(empty),
+    managedFields,
+  };
 }
 
 /** Throws for a configuration that is of another kind, or not of its kind's type. */

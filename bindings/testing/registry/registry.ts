@@ -61,12 +61,16 @@ export interface WriteOptions {
   dryRun: boolean;
   /** The field manager. */
   manager: string;
+  /** What is stored has empty lists or maps in its metadata. */
+  hollow?: boolean;
 }
 
 export class Registry {
   readonly versions = new Versions();
   readonly kinds = new Kinds();
   readonly #stores = new Map<string, ResourceStore>();
+  /** Stored objects that have empty lists or maps in their metadata. Nobody reads them, so that each write is a change. */
+  readonly #hollow = new WeakSet<JsonObject>();
   readonly #historySize: number;
   readonly #wallTime: () => number;
   /** Up to here every history was dropped; stores that are made later know nothing older either. */
@@ -163,7 +167,7 @@ export class Registry {
     }
     if (options.dryRun) return { code: 201, json: unstored(made) };
     this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
-    return { code: 201, json: this.#put(kind, store, key, made).json };
+    return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json };
   }
 
   /** An update replaces the object by the body; a patch changes the existing one. Both may fail on a stale version. */
@@ -199,18 +203,19 @@ export class Registry {
     if (existing === undefined && path.subresource !== '') throw notFound(ofResource(kind, path.name));
     const by = { manager: options.manager, now: this.#now() };
     const result = applied(kind, existing?.object, config, path.subresource, by, options.force);
+    const how = { ...options, hollow: result.hollow };
     const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
     if (existing !== undefined) {
       this.#requireVersion(kind, path, wanted, existing);
       const next = result.changed ? prepare(kind, wanted, true) : wanted;
-      return this.#write(kind, path, existing, withOwners(next, result.managedFields), options);
+      return this.#write(kind, path, existing, withOwners(next, result.managedFields), how);
     }
     const uid = stringAt(metadataOf(wanted), 'uid');
     if (uid !== '') {
       const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
       throw conflict(ofResource(kind, path.name), why);
     }
-    return this.#create(found, path, withoutVersion(wanted), options, result);
+    return this.#create(found, path, withoutVersion(wanted), how, result);
   }
 
   #existing(kind: Kind, path: ResourcePath): Stored | undefined {
@@ -221,7 +226,7 @@ export class Registry {
   #write(kind: Kind, path: ResourcePath, existing: Stored, prepared: JsonObject, options: WriteOptions): Written {
     const make = path.subresource === 'status' ? forStatusUpdate : forUpdate;
     const next = make(kind, asKept(kind, prepared), existing.object);
-    return { code: 200, json: this.#replace(kind, this.store(path.resource), existing, next, options.dryRun) };
+    return { code: 200, json: this.#replace(kind, this.store(path.resource), existing, next, options) };
   }
 
   /** Stores an object as it is: one that is there from the beginning. */
@@ -291,21 +296,26 @@ export class Registry {
   }
 
   /** Stores the new state unless it is the old one; removes the object when its last finalizer went. */
-  #replace(kind: Kind, store: ResourceStore, existing: Stored, next: JsonObject, dryRun: boolean): string {
+  #replace(kind: Kind, store: ResourceStore, existing: Stored, next: JsonObject, options: WriteOptions): string {
     const was = store.get(existing.key)?.object ?? {};
     // What lies in a version that is not stored any more is moved by any write.
-    if (sameObject(asStored(kind, next), was)) return existing.json;
-    if (dryRun) return JSON.stringify(next);
+    const hollow = options.hollow === true || this.#hollow.has(was);
+    if (!hollow && sameObject(asStored(kind, next), was)) return existing.json;
+    if (options.dryRun) return JSON.stringify(next);
     const metadata = metadataOf(next);
     if (metadata.deletionTimestamp !== undefined && metadata.finalizers === undefined) {
       store.remove(existing.key);
       return JSON.stringify(next);
     }
-    return this.#put(kind, store, existing.key, next).json;
+    return this.#put(kind, store, existing.key, next, options.hollow).json;
   }
 
-  #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject): Stored {
-    if (!isDefinition(kind)) return shownAs(kind, store.put(key, asStored(kind, object)));
+  #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject, hollow = false): Stored {
+    if (!isDefinition(kind)) {
+      const stored = store.put(key, asStored(kind, object));
+      if (hollow) this.#hollow.add(stored.object);
+      return shownAs(kind, stored);
+    }
     const names = definedBy(object).map(({ name }) => this.kinds.get(name));
     const gone = names.every(({ served }) => !served);
     this.kinds.define(object);

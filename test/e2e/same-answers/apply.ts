@@ -1,7 +1,10 @@
 /** Exchanges about server-side apply: who owns which field, what conflicts, what goes when it is applied no longer. */
+import type { JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, leases, podTemplates, quotas, widgets } from './resources.ts';
 import { container, deploymentSpec, template } from './templates.ts';
+
+const EMPTY: JsonObject[] = [{ labels: {} }, { annotations: {} }, { finalizers: [] }, { ownerReferences: [] }];
 
 export const apply: Exchange[] = [
   {
@@ -210,6 +213,18 @@ export const apply: Exchange[] = [
       await things.apply('a', 'one', { spec: { hard: { pods: '6' } }, status: { hard: { pods: '9' } } });
       const { body } = await things.get('a/status');
       await things.put('a/status', { ...body, metadata: { ...body.metadata, labels: {} } });
+    },
+  },
+  {
+    name: 'empty metadata that is applied is written to a custom resource each time',
+    async run(api) {
+      for (const things of [api.of(widgets), api.of(configMaps)]) {
+        for (const [at, empty] of EMPTY.entries()) {
+          for (let times = 0; times < 3; times++) await things.apply(`a${at}`, 'one', { metadata: empty });
+          for (let times = 0; times < 2; times++) await things.patch(`a${at}`, 'merge', {});
+          await things.apply(`a${at}`, 'two', {});
+        }
+      }
     },
   },
   {
