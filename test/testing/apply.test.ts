@@ -193,6 +193,22 @@ describe('owners', () => {
     expect(owned(body)).toEqual({ maker: { 'f:data': { '.': {}, 'f:m': {} } }, tool: { 'f:data': { 'f:k': {} } } });
   });
 
+  // `[]` took all owners away from custom objects too, where a real server reads it as if nothing had been sent.
+  test('stay with a custom resource that is sent without any, and go by one that is empty', async () => {
+    const { api } = await start();
+    const sent = async (path: string, managedFields: object[]): Promise<string[]> => {
+      const { body } = await api.patch(path, {
+        metadata: { managedFields, labels: { a: String(managedFields.length) } },
+      });
+      return managers(body).map(({ manager }) => manager);
+    };
+    await apply(api, `${WIDGETS}/a`, 'one', widget('a', { spec: { k: '1' } }));
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    expect(await sent(`${WIDGETS}/a`, [])).toEqual(['one', 'unknown']);
+    expect(await sent(`${CONFIG_MAPS}/a`, [])).toEqual([]);
+    expect(await sent(`${WIDGETS}/a`, [{}])).toEqual([]);
+  });
+
   test('of a field that is gone are none', async () => {
     const { api } = await start();
     await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));

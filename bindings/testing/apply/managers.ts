@@ -57,10 +57,10 @@ function decode(managedFields: readonly Json[]): Managers | undefined {
   return managers;
 }
 
-/** `[{}]` and `[]` ask that nobody owns anything. */
-export function isReset(managedFields: Json | undefined): boolean {
+/** `[{}]` asks that nobody owns anything, and `[]` of a built-in kind: a custom object is read as if it had no such list. */
+export function isReset(managedFields: Json | undefined, builtIn: boolean): boolean {
   if (!Array.isArray(managedFields)) return false;
-  return managedFields.length === 0 || (managedFields.length === 1 && sameJson(managedFields[0], {}));
+  return managedFields.length === 0 ? builtIn : managedFields.length === 1 && sameJson(managedFields[0], {});
 }
 
 /** Who applied comes first, then by time and name. */

@@ -67,7 +67,7 @@ export function ownersAfter(
   subresource: string,
   by: FieldManager,
 ): Json | undefined {
-  const managers = managersFor(live, next, subresource !== '');
+  const managers = managersFor(kind, live, next, subresource !== '');
   // Who took all owners away wants none, until somebody applies.
   if (live !== undefined && managers.size === 0) return undefined;
   const owned = live === undefined ? asCreated(next) : next;
@@ -88,13 +88,13 @@ const asCreated = (object: JsonObject): JsonObject => ({
 });
 
 /** A client may send managers of its own with an object; what it gets wrong does not count. */
-function managersFor(live: JsonObject | undefined, next: JsonObject, liveOnly: boolean): Managers {
+function managersFor(kind: Kind, live: JsonObject | undefined, next: JsonObject, liveOnly: boolean): Managers {
   const had = decodeManagers(live === undefined ? undefined : managedFieldsOf(live)) ?? new Map();
   if (liveOnly) return had;
   const given = managedFieldsOf(next);
   // What was read is mostly sent back as it was.
   if (live !== undefined && sameJson(given, managedFieldsOf(live))) return had;
-  if (isReset(given)) return new Map();
+  if (isReset(given, kind.builtIn)) return new Map();
   const sent = decodeManagers(given);
   return sent === undefined || sent.size === 0 ? had : sent;
 }

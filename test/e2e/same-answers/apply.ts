@@ -216,6 +216,24 @@ export const apply: Exchange[] = [
     },
   },
   {
+    name: 'an empty list of managers takes none away from a custom object',
+    async run(api) {
+      for (const [type, member] of [
+        [widgets, 'spec'],
+        [configMaps, 'data'],
+      ] as const) {
+        const things = api.of(type);
+        const { body } = await things.apply('a', 'one', { [member]: { k: '1' } });
+        const managedFields: [] = [];
+        const wanted = { ...body, metadata: { ...body.metadata, managedFields }, [member]: { k: '2' } };
+        await things.put('a', wanted, { fieldManager: 'u' });
+        await things.apply('a', 'one', { [member]: { k: '3' } });
+        await things.patch('a', 'merge', { metadata: { managedFields } }, { fieldManager: 'v' });
+        await things.patch('a', 'merge', { metadata: { managedFields: [{}] } }, { fieldManager: 'v' });
+      }
+    },
+  },
+  {
     name: 'empty metadata that is applied is written to a custom resource each time',
     async run(api) {
       for (const things of [api.of(widgets), api.of(configMaps)]) {
