@@ -28,6 +28,17 @@ export function without(object: JsonObject, ...members: string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([member]) => !members.includes(member)));
 }
 
+/** What a patch adds has no members that are null: they would have removed something. */
+export function withoutNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      member === null || member === undefined ? [] : [[name, withoutNulls(member)]],
+    ),
+  );
+}
+
 /** Equality by value; the order of members does not count, and a member that is undefined counts as absent. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;

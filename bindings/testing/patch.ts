@@ -1,11 +1,15 @@
 /** JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on values that are never mutated: each step makes a new one. */
-import { isObject, type Json, type JsonObject, sameJson } from './json.ts';
+import { isObject, type Json, type JsonObject, sameJson, withoutNulls } from './json.ts';
 import { ApiError, badRequest, patchFailed } from './status.ts';
 
-/** Members that are null go, objects merge, anything else replaces. */
+/**
+ * Members that are null go, objects merge, anything else replaces. As in the library the real server uses, and against RFC 7386, members that are
+ * null go from the objects in a list too, unless it takes an object's place.
+ */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(target)) return withoutNulls(patch);
   if (!isObject(patch)) return patch;
-  const members = new Map<string, Json | undefined>(isObject(target) ? Object.entries(target) : []);
+  const members = new Map<string, Json | undefined>(Object.entries(target));
   for (const [member, value] of Object.entries(patch)) {
     if (value === null || value === undefined) members.delete(member);
     else members.set(member, mergePatch(members.get(member), value));

@@ -3,7 +3,7 @@
  * directives say the rest: `$patch`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`.
  * apimachinery: pkg/util/strategicpatch/patch.go.
  */
-import { goText, isObject, type Json, type JsonObject, sameJson } from './json.ts';
+import { goText, isObject, type Json, type JsonObject, sameJson, withoutNulls } from './json.ts';
 import type { Atom, PatchRule } from './schema/atoms.ts';
 import { memberType } from './schema/atoms.ts';
 import { ApiError, badRequest } from './status.ts';
@@ -240,17 +240,6 @@ function sameItem(a: Json, b: Json, mergeKey: string | undefined): boolean {
 }
 
 const has = (list: readonly Json[], item: Json): boolean => list.some((other) => sameJson(other, item));
-
-/** What a patch adds has no nulls: they would have removed something. */
-function withoutNulls(value: Json): Json {
-  if (isList(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) =>
-      member === null || member === undefined ? [] : [[name, withoutNulls(member)]],
-    ),
-  );
-}
 
 /** What a patch adds, less all that has a `$patch`, whatever it says; undefined: it has one itself. Other directives stay, to be told of as unknown fields. */
 function withoutDirectives(value: Json): Json | undefined {

@@ -11,6 +11,16 @@ describe('patch', () => {
     expect(body.spec).toEqual({ keep: 1, list: [3], deep: { a: 1, c: 3 }, fresh: { m: 1 } });
   });
 
+  // The nulls were stored.
+  test('drops what is null from the objects of a list it adds, and no item that is null', async () => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a', { spec: { list: [1], map: { a: 1 } } }));
+    const list = [{ k: null, l: 1 }, null];
+    const { body } = await api.patch(`${WIDGETS}/a`, { spec: { list, fresh: list, map: list } });
+    // In place of an object the library that the real server uses takes it as it is.
+    expect(body.spec).toEqual({ list: [{ l: 1 }, null], fresh: [{ l: 1 }, null], map: list });
+  });
+
   test.for<[what: string, operations: unknown[], spec: unknown]>([
     [
       'adds members and list items',

@@ -48,7 +48,9 @@ export const patches: Exchange[] = [
       name: `a strategic merge patch of a pod template ${what}`,
       async run(api) {
         const things = api.of(podTemplates);
-        const made = template([container('a', { env: env('x', 'y') }), container('b')], {
+        const securityContext = { runAsUser: 1 };
+        const made = template([container('a', { env: env('x', 'y'), securityContext }), container('b')], {
+          affinity: { nodeAffinity: {} },
           tolerations: [{ key: 'a', operator: 'Exists' }],
           volumes: [{ name: 'v', emptyDir: {} }],
           nodeSelector: { x: '1', y: '1' },
@@ -93,6 +95,19 @@ export const patches: Exchange[] = [
       const recreate = { $retainKeys: ['type'], type: 'Recreate' };
       await things.patch('one', 'strategic', { spec: { strategy: { ...recreate, rollingUpdate } } });
       await things.patch('one', 'strategic', { spec: { strategy: { ...recreate, rollingUpdate: null } } });
+    },
+  },
+  {
+    name: 'a merge patch takes nulls out of what it adds, and not out of a list in place of an object',
+    async run(api) {
+      const things = api.of(widgets);
+      await things.create(things.object('one', { spec: { list: [1], map: { a: 1 }, none: null, text: 'a' } }));
+      const list = [{ k: null, l: 1 }, null, [{ k: null }]];
+      for (const name of ['list', 'map', 'none', 'text', 'fresh'])
+        await things.patch('one', 'merge', { spec: { [name]: list } });
+      await things.patch('one', 'merge', { spec: { list: { k: null, deep: list } } });
+      await things.patch('one', 'merge', { spec: null });
+      await things.patch('one', 'merge', { spec: list });
     },
   },
   {
