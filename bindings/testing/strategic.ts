@@ -66,9 +66,7 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
     const had = result.get(name);
     const { replace } = ruleOf(type, name);
     if (isObject(had) && isObject(value)) {
-      // A map that is deleted is left out, not empty.
-      if (value[PATCH] === 'delete') result.delete(name);
-      else result.set(name, replace ? value : mergeMap(typeOf(type, name), had, value));
+      result.set(name, replace ? value : mergeMap(typeOf(type, name), had, value));
     } else if (isList(had) && isList(value)) {
       result.set(name, mergeList(type, name, had, value));
     } else {

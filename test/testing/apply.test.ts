@@ -308,6 +308,19 @@ describe('a strategic merge patch', () => {
     expect({ status, spec: body.spec }).toMatchObject({ status: 200, spec: { ...made, ...expected } });
   });
 
+  // It was gone altogether, whatever Go has for it: a pointer stays, and an empty map is left out.
+  test('leaves what is empty of what it deletes', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod({ nodeSelector: { x: '1' }, securityContext: { runAsUser: 1 } }));
+    const deleted = { $patch: 'delete' };
+    const { body } = await api.patch(
+      `${PODS}/a`,
+      { spec: { nodeSelector: deleted, securityContext: deleted } },
+      STRATEGIC,
+    );
+    expect([body.spec.nodeSelector, body.spec.securityContext]).toEqual([undefined, {}]);
+  });
+
   test('deletes from a list of names', async () => {
     const { api } = await start();
     await api.make(CONFIG_MAPS, { ...configMap('a'), metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/b'] } });

@@ -26,6 +26,11 @@ const ON_CONTAINERS: [what: string, patch: object][] = [
   ['takes null', { containers: [{ name: 'a', env: null }] }],
   ['knows no container without a name', { containers: [{ image: 'image:2' }] }],
   ['replaces tolerations', { tolerations: [{ key: 'b', operator: 'Exists' }] }],
+  ['deletes what is no list', { affinity: { $patch: 'delete' }, nodeSelector: { $patch: 'delete' } }],
+  [
+    'deletes what is no list, below and where there is nothing',
+    { containers: [{ name: 'a', securityContext: { $patch: 'delete' } }], securityContext: { $patch: 'delete' } },
+  ],
   ['retains keys', { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x', type: '' } }] }],
   [
     'wants what it sets in the keys',
