@@ -6,6 +6,7 @@ import type { PatchType } from './media-types.ts';
 import type { FieldValidation } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import type { Kind, Kinds } from './registry/kinds.ts';
+import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
 import type { Change } from './registry/registry.ts';
 import { typeOf } from './registry/types.ts';
 import { badRequest, fieldInvalid, invalidObject } from './status.ts';
@@ -42,8 +43,10 @@ export function patchFrom(
     let read: JsonObject;
     try {
       ({ object: read, problems } = readFields(kind, object, undefined));
+      normalizeMetadata(kind, read.metadata);
     } catch (error) {
       if (error instanceof FieldTypeError) throw refuse(error.message);
+      if (error instanceof MetadataTypeError) throw refuse(error.why);
       throw error;
     }
     // A name that stands twice is found in the patch: the object has none.

@@ -3,7 +3,7 @@
  * client may not set (uid, times, generation, managedFields, selfLink) is decided in strategy.ts; here is only the shape.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt, unmarshalError } from '../json.ts';
-import { badRequest, type FieldError, fieldForbidden, fieldInvalid, fieldRequired, fieldTooLong } from '../status.ts';
+import { ApiError, type FieldError, fieldForbidden, fieldInvalid, fieldRequired, fieldTooLong } from '../status.ts';
 import type { Kind } from './kinds.ts';
 import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
 
@@ -27,10 +27,19 @@ const ORDER = [
 
 /** The words of Go's JSON decoder, which the real server passes on. */
 const mismatch = (kind: Kind, member: string, value: Json, type: string): Error =>
-  badRequest(
-    `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ` +
-      unmarshalError(value, `Go struct field ObjectMeta.${member} of type ${type}`),
-  );
+  new MetadataTypeError(kind, unmarshalError(value, `Go struct field ObjectMeta.${member} of type ${type}`));
+
+/** Metadata of another type: a 400 where it was sent, and where a patch led to it what that makes of `why`. */
+export class MetadataTypeError extends ApiError {
+  readonly why: string;
+
+  constructor(kind: Kind, why: string) {
+    super(400, `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`, {
+      reason: 'BadRequest',
+    });
+    this.why = why;
+  }
+}
 
 /** Known members of the right types, in a fixed order; empty ones and null are dropped, unknown ones ignored. */
 export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject {
