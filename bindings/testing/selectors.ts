@@ -77,10 +77,12 @@ export function parseFieldSelector(kind: Kind, selector: string): Predicate | un
   const predicates = splitTerms(selector)
     .filter((term) => term !== '')
     .sort()
-    .map((term) => {
+    .flatMap((term) => {
       const match = /^(.*?)(!=|==|=)(.*)$/s.exec(term);
       if (match === null) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
       const [, field = '', operator, escaped = ''] = match;
+      // Nothing is selected by nothing; apimachinery drops such a term before it looks at the fields.
+      if (field === '' && escaped === '') return [];
       const value = unescaped(escaped);
       if (field !== 'metadata.name' && field !== 'metadata.namespace' && !own?.includes(field))
         throw unknownField(kind, own, field);

@@ -289,6 +289,8 @@ describe('a field selector', () => {
     expect(await chosen('metadata.namespace==a,metadata.name!=one')).toEqual(['a/two']);
     expect(await chosen('spec.nodeName=n1')).toEqual(['a/one', 'b/one']);
     expect(await chosen('spec.nodeName=')).toEqual(['a/two']);
+    // A term of nothing was a 400.
+    expect(await chosen('!=,metadata.name=two,=')).toEqual(['a/two']);
     expect(await chosen('status.phase!=Succeeded,status.phase!=Failed')).toEqual(['a/one', 'a/two']);
   });
 

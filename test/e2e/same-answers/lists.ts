@@ -96,6 +96,11 @@ export const lists: Exchange[] = [
       'metadata.namespace!=elsewhere',
       'metadata.name=',
       'metadata.name!=',
+      '=',
+      '==',
+      '!=',
+      '=,metadata.name=c1',
+      '=x',
     ]),
   },
   {
