@@ -95,11 +95,16 @@ test('a version that is served no longer is gone with its watches, and the next 
   expect(await watch.rest()).toEqual({ events: [], error: undefined });
   expect([(await api.get(path('v1'))).status, (await api.get(path('v3'))).status]).toEqual([404, 404]);
   await api.patch(CRD, { spec: { versions: [version('v1', { storage: false }), version('v2', { storage: true })] } });
+  // v1 went with what lay in it.
+  const { status, body: refused } = await api.patch(CRD, { spec: { versions: [version('v2', { storage: true })] } });
+  expect([status, refused.details.causes?.map(({ field }) => field)]).toEqual([422, ['status.storedVersions[0]']]);
   const { body: before } = await api.get(`${path('v2')}/a`);
   const { body: moved } = await api.put(`${path('v2')}/a`, before);
   expect(moved.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion);
   const { body: again } = await api.put(`${path('v2')}/a`, moved);
   expect(again.metadata.resourceVersion).toBe(moved.metadata.resourceVersion);
+  await api.patch(`${CRD}/status`, { status: { storedVersions: ['v2'] } });
+  expect((await api.patch(CRD, { spec: { versions: [version('v2', { storage: true })] } })).status).toBe(200);
 });
 
 test('versions that nothing defines have their objects in common too, and are removed together', async () => {

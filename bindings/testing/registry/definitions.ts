@@ -3,6 +3,7 @@
  * same turn. apiserver: apiextensions-apiserver pkg/controller/status, establish and finalizer.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { type FieldError, fieldInvalid } from '../status.ts';
 
 const condition = (now: string, type: string, reason: string, message: string): JsonObject => ({
   type,
@@ -34,6 +35,22 @@ export function established(crd: JsonObject, now: string): JsonObject {
       storedVersions: [...before, ...stored.filter((name) => !before.includes(name))],
     },
   };
+}
+
+/** A version in which objects may still lie must stay, until somebody has written them anew and taken it from the status. */
+export function validateStoredVersions(crd: JsonObject): FieldError[] {
+  const { versions } = objectAt(crd, 'spec');
+  const { storedVersions } = objectAt(crd, 'status');
+  const names = (Array.isArray(versions) ? versions : []).map((version) =>
+    isObject(version) ? version.name : undefined,
+  );
+  return (Array.isArray(storedVersions) ? storedVersions : []).flatMap((name: Json, at) => {
+    if (names.includes(name)) return [];
+    const why =
+      `missing from spec.versions; ${String(name)} was previously a storage version, and must remain in spec.versions until a storage migration ` +
+      `ensures no data remains persisted in ${String(name)} and removes ${String(name)} from status.storedVersions`;
+    return [fieldInvalid(`status.storedVersions[${at}]`, name, why)];
+  });
 }
 
 /** A deleted one stays until its objects are gone; the answer to its deletion shows that. */

@@ -24,12 +24,14 @@ function version(name: string, more: JsonObject = {}): JsonObject {
 class Versioned {
   readonly crd: string;
   readonly #names: Record<string, string>;
+  readonly #api: Api;
   readonly #quiet: Api;
 
   constructor(api: Api, kind: string) {
     const singular = kind.toLowerCase();
     this.#names = { plural: `${singular}s`, singular, kind, listKind: `${kind}List` };
     this.crd = `${CRDS}/${this.#names.plural}.${GROUP}`;
+    this.#api = api;
     this.#quiet = api.unrecorded();
   }
 
@@ -53,6 +55,11 @@ class Versioned {
     const body = { spec: { versions } };
     await this.#quiet.call('PATCH', this.crd, { body, contentType: 'application/merge-patch+json' });
     await this.#settled(versions);
+  }
+
+  async refuse(versions: readonly JsonObject[]): Promise<void> {
+    const body = { spec: { versions } };
+    await this.#api.call('PATCH', this.crd, { body, contentType: 'application/merge-patch+json' });
   }
 
   async remove(): Promise<void> {
@@ -138,6 +145,7 @@ export const versions: Exchange[] = [
       await one.create(one.object('b'));
       await two.get('a');
       await resource.change([version('v1', { storage: false }), version('v2', { storage: true })]);
+      await resource.refuse([version('v2', { storage: true })]);
       const { body } = await two.get('a');
       await one.get('a');
       await two.put('a', body);
