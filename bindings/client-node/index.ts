@@ -1,5 +1,6 @@
 /** `capstan/client-node`: transports over node:http2, node:https and node:http, by kubeconfig or by plain URL. */
+export type { KubeConfigLike } from './credentials.ts';
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';
-export { type KubeConfigLike, kubeConfigTransport } from './kube-config-transport.ts';
+export { kubeConfigTransport } from './kube-config-transport.ts';
 export type { ConnectionOptions } from './node-transport.ts';
 export type { TlsMaterial } from './tls.ts';

@@ -1,25 +1,12 @@
 /**
  * A transport for the current context of a KubeConfig. It keeps no credential: address, TLS material and headers are
  * asked of the KubeConfig for every request, so that a rotated token, a renewed certificate or a new answer of an exec
- * plugin counts from the next request on. (A file of a token client-node reads once a minute.)
+ * plugin counts from the next request on. (A file of a token client-node reads once a minute, and after a 401.)
  */
-import type { Agent as HttpAgent } from 'node:http';
-import type { RequestOptions } from 'node:https';
-import { type Transport, TransportError } from '../cache/transport.ts';
-import { CapstanError, invalid } from '../errors.ts';
-import { type ConnectionOptions, type Destination, NodeTransport, serverURL } from './node-transport.ts';
-import { tlsMaterial } from './tls.ts';
-import { messageOf } from './wire.ts';
-
-/** The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has them will do. */
-export interface KubeConfigLike {
-  getCurrentCluster(): {
-    readonly server: string;
-    readonly proxyUrl?: string | undefined;
-    readonly skipTLSVerify?: boolean | undefined;
-  } | null;
-  applyToHTTPSOptions(options: RequestOptions): Promise<void>;
-}
+import type { Transport } from '../cache/transport.ts';
+import { invalid } from '../errors.ts';
+import { Credentials, clusterOf, type KubeConfigLike } from './credentials.ts';
+import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
 
 /**
  * A transport to the cluster of the kubeconfig's current context, over HTTP/2 or pooled HTTP/1.1 connections as in
@@ -27,6 +14,8 @@ export interface KubeConfigLike {
  * tokens, token files (read again each minute), exec plugins (run again when their credential expires), basic
  * authentication, impersonation, `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's
  * own agent is used, with HTTP/1.1. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
+ *
+ * After a 401 the next request has the token's file read again, or the exec plugin run again, also where its credential does not expire; once a second at most.
  *
  * The KubeConfig is asked for its credentials for each request; requests that start while it is being asked share the answer, so that
  * many informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a
@@ -44,52 +33,6 @@ export function kubeConfigTransport(config: KubeConfigLike, options: ConnectionO
     throw invalid('config', 'a KubeConfig of @kubernetes/client-node', config);
   }
   clusterOf(config);
-  let reading: Promise<Destination> | undefined;
-  return new NodeTransport(() => {
-    reading ??= readDestination(config).finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  }, options);
-}
-
-async function readDestination(config: KubeConfigLike): Promise<Destination> {
-  const { url, proxied } = clusterOf(config);
-  const options: RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string> } = { headers: {} };
-  try {
-    await config.applyToHTTPSOptions(options);
-  } catch (error) {
-    throw new TransportError('unknown', `reading the kubeconfig's credentials for ${url.origin}: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-  return {
-    url,
-    tls: tlsMaterial(options),
-    headers: headersOf(options),
-    agent: proxied && typeof options.agent === 'object' ? options.agent : undefined,
-  };
-}
-
-function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean } {
-  const cluster = config.getCurrentCluster();
-  if (!cluster) throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
-  const url = serverURL("the cluster's server", cluster.server);
-  const proxied = Boolean(cluster.proxyUrl);
-  if (url.protocol === 'http:' && !proxied && !cluster.skipTLSVerify)
-    throw new CapstanError(
-      'INVALID_ARGUMENT',
-      `"config" expected a server at https, got ${url.origin}: there may be no kubeconfig, for which client-node takes http://localhost:8080; use httpTransport(url) for kubectl proxy`,
-    );
-  return { url, proxied };
-}
-
-function headersOf(options: RequestOptions & { headers: Record<string, string> }): Record<string, string> {
-  const headers: Record<string, string> = {};
-  // A token file often ends with a line feed, which no header may hold. client-go: transport/token_source.go trims too.
-  for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = String(value).trim();
-  if (typeof options.auth === 'string') {
-    headers.authorization ??= `Basic ${Buffer.from(options.auth).toString('base64')}`;
-  }
-  return headers;
+  const credentials = new Credentials(config, options.clock);
+  return new NodeTransport(() => credentials.read(), options);
 }

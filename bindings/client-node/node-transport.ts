@@ -29,6 +29,8 @@ export interface ConnectionOptions {
 export interface Destination extends Target {
   /** Instead of the transport's own pool, such as an agent that goes through a proxy. It is not closed by the transport. */
   agent?: HttpAgent;
+  /** Told when the server answered 401. */
+  refused?: () => void;
 }
 
 export class NodeTransport implements Transport {
@@ -63,9 +65,15 @@ export class NodeTransport implements Transport {
     const { signal } = request;
     if (signal?.aborted) throw failed('aborted', `${request.method} ${request.path}`, signal.reason);
     const destination = await unlessAborted(this.#destination(), request);
-    const { url, tls, agent } = destination;
-    this.#host = url.host;
+    this.#host = destination.url.host;
     this.#requireOpen(request);
+    const response = await this.#exchange(destination, request);
+    if (response.status === 401) destination.refused?.();
+    return response;
+  }
+
+  async #exchange(destination: Destination, request: TransportRequest): Promise<TransportResponse> {
+    const { url, tls, agent } = destination;
     if (agent !== undefined) {
       // Never outside of it: the way past a proxy is not the one that was asked for, and would take the credentials along.
       return withSecondTry(request, () =>

@@ -1,0 +1,133 @@
+/**
+ * Address and credentials, asked of a KubeConfig for each request. What this file keeps true: requests that start while it is being asked share the
+ * answer, but only of the cluster and the user that are current when they start; what a server refused with 401 is read anew for the next request.
+ */
+import type { Agent as HttpAgent } from 'node:http';
+import type { RequestOptions } from 'node:https';
+import { isDeepStrictEqual } from 'node:util';
+import { TransportError } from '../cache/transport.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { CapstanError, invalid } from '../errors.ts';
+import { Kept, type KubeConfigUser } from './kept.ts';
+import { type Destination, serverURL } from './node-transport.ts';
+import { tlsMaterial } from './tls.ts';
+import { messageOf } from './wire.ts';
+
+/** The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has them will do. */
+export interface KubeConfigLike {
+  getCurrentCluster(): {
+    readonly server: string;
+    readonly proxyUrl?: string | undefined;
+    readonly skipTLSVerify?: boolean | undefined;
+  } | null;
+  applyToHTTPSOptions(options: RequestOptions): Promise<void>;
+}
+
+/** Milliseconds between two renewals for the sake of a 401: one that is meant stays one, and may be the answer to every request. */
+const RENEWAL_INTERVAL = 1000;
+
+/** Whose credentials. */
+interface Current {
+  readonly cluster: object | null;
+  readonly user: KubeConfigUser | undefined;
+}
+
+interface Reading extends Current {
+  readonly result: Promise<Destination>;
+}
+
+export class Credentials {
+  readonly #config: KubeConfigLike;
+  readonly #clock: Clock;
+  #reading: Reading | undefined;
+  /** The server refused what was read last. */
+  #stale = false;
+  #renewals = 0;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(config: KubeConfigLike, clock: Clock = systemClock) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  read(): Promise<Destination> {
+    const current = currentOf(this.#config);
+    if (this.#reading !== undefined && isCurrent(this.#reading, current)) return this.#reading.result;
+    const result = this.#ask(current).finally(() => {
+      if (this.#reading?.result === result) this.#reading = undefined;
+    });
+    this.#reading = { ...current, result };
+    return result;
+  }
+
+  async #ask({ user }: Current): Promise<Destination> {
+    const { url, proxied } = clusterOf(this.#config);
+    this.#renew(new Kept(this.#config, user));
+    const options: RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string> } = { headers: {} };
+    const renewals = this.#renewals;
+    try {
+      await this.#config.applyToHTTPSOptions(options);
+    } catch (error) {
+      throw new TransportError(
+        'unknown',
+        `reading the kubeconfig's credentials for ${url.origin}: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+    return {
+      url,
+      tls: tlsMaterial(options),
+      headers: headersOf(options),
+      agent: proxied && typeof options.agent === 'object' ? options.agent : undefined,
+      // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds, ResetTokenOlderThan.
+      refused: () => {
+        if (renewals === this.#renewals) this.#stale = true;
+      },
+    };
+  }
+
+  #renew(kept: Kept): void {
+    const now = this.#clock.now();
+    if (!this.#stale || now - this.#renewedAt < RENEWAL_INTERVAL) return;
+    this.#stale = false;
+    this.#renewals++;
+    this.#renewedAt = now;
+    kept.forget();
+  }
+}
+
+function currentOf(config: KubeConfigLike & { getCurrentUser?: unknown }): Current {
+  const user: unknown = typeof config.getCurrentUser === 'function' ? config.getCurrentUser() : undefined;
+  return {
+    cluster: config.getCurrentCluster(),
+    user: typeof user === 'object' && user !== null ? user : undefined,
+  };
+}
+
+/** By content: whoever wraps a KubeConfig may make them anew each time. */
+function isCurrent(reading: Reading, { cluster, user }: Current): boolean {
+  return isDeepStrictEqual(reading.cluster, cluster) && isDeepStrictEqual(reading.user, user);
+}
+
+export function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean } {
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
+  const url = serverURL("the cluster's server", cluster.server);
+  const proxied = Boolean(cluster.proxyUrl);
+  if (url.protocol === 'http:' && !proxied && !cluster.skipTLSVerify)
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"config" expected a server at https, got ${url.origin}: there may be no kubeconfig, for which client-node takes http://localhost:8080; use httpTransport(url) for kubectl proxy`,
+    );
+  return { url, proxied };
+}
+
+function headersOf(options: RequestOptions & { headers: Record<string, string> }): Record<string, string> {
+  const headers: Record<string, string> = {};
+  // A token file often ends with a line feed, which no header may hold. client-go: transport/token_source.go trims too.
+  for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = String(value).trim();
+  if (typeof options.auth === 'string') {
+    headers.authorization ??= `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  }
+  return headers;
+}
