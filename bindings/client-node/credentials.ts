@@ -1,6 +1,7 @@
 /**
  * Address and credentials, asked of a KubeConfig for each request. What this file keeps true: requests that start while it is being asked share the
- * answer, but only of the cluster and the user that are current when they start; what a server refused with 401 is read anew for the next request.
+ * answer, but only of the cluster and the user that are current when they start; what a server refused with 401, and
+ * what could not be used, is read anew for the next request.
  */
 import type { Agent as HttpAgent } from 'node:http';
 import type { RequestOptions } from 'node:https';
@@ -8,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { TransportError } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import { Kept, type KubeConfigUser } from './kept.ts';
 import { type Destination, serverURL } from './node-transport.ts';
 import { tlsMaterial } from './tls.ts';
@@ -32,6 +34,8 @@ interface Current {
   readonly user: KubeConfigUser | undefined;
 }
 
+type Options = RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string> };
+
 interface Reading extends Current {
   readonly result: Promise<Destination>;
 }
@@ -40,6 +44,10 @@ export class Credentials {
   readonly #config: KubeConfigLike;
   readonly #clock: Clock;
   #reading: Reading | undefined;
+  /** Who was current at the last reading. */
+  #user: KubeConfigUser | undefined;
+  /** It was told that former credentials are used. */
+  #told = false;
   /** The server refused what was read last. */
   #stale = false;
   #renewals = 0;
@@ -62,28 +70,47 @@ export class Credentials {
 
   async #ask({ user }: Current): Promise<Destination> {
     const { url, proxied } = clusterOf(this.#config);
-    this.#renew(new Kept(this.#config, user));
-    const options: RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string> } = { headers: {} };
+    const what = `reading the kubeconfig's credentials for ${url.origin}`;
+    const kept = new Kept(this.#config, user);
+    if (!isDeepStrictEqual(this.#user, user)) kept.forgetUser();
+    this.#user = user;
+    this.#renew(kept);
     const renewals = this.#renewals;
+    let former: unknown;
     try {
-      await this.#config.applyToHTTPSOptions(options);
-    } catch (error) {
-      throw new TransportError(
-        'unknown',
-        `reading the kubeconfig's credentials for ${url.origin}: ${messageOf(error)}`,
-        { cause: error },
+      const options = await kept.read(
+        () => this.#apply(),
+        (why) => {
+          former = why;
+        },
       );
+      this.#tell(what, former);
+      return {
+        url,
+        tls: tlsMaterial(options),
+        headers: headersOf(options),
+        agent: proxied && typeof options.agent === 'object' ? options.agent : undefined,
+        // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds, ResetTokenOlderThan.
+        refused: () => {
+          if (renewals === this.#renewals) this.#stale = true;
+        },
+      };
+    } catch (error) {
+      kept.forget();
+      throw new TransportError('unknown', `${what}: ${messageOf(error)}`, { cause: error });
     }
-    return {
-      url,
-      tls: tlsMaterial(options),
-      headers: headersOf(options),
-      agent: proxied && typeof options.agent === 'object' ? options.agent : undefined,
-      // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds, ResetTokenOlderThan.
-      refused: () => {
-        if (renewals === this.#renewals) this.#stale = true;
-      },
-    };
+  }
+
+  async #apply(): Promise<Options> {
+    const options: Options = { headers: {} };
+    await this.#config.applyToHTTPSOptions(options);
+    return options;
+  }
+
+  /** Of requests that go on with former credentials: once, until they need not. */
+  #tell(what: string, why: unknown): void {
+    if (why !== undefined && !this.#told) handleError(why, `${what}, going on with the former ones`);
+    this.#told = why !== undefined;
   }
 
   #renew(kept: Kept): void {
@@ -122,7 +149,7 @@ export function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean 
   return { url, proxied };
 }
 
-function headersOf(options: RequestOptions & { headers: Record<string, string> }): Record<string, string> {
+function headersOf(options: Options): Record<string, string> {
   const headers: Record<string, string> = {};
   // A token file often ends with a line feed, which no header may hold. client-go: transport/token_source.go trims too.
   for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = String(value).trim();

@@ -1,11 +1,15 @@
 /**
- * What client-node's authenticators keep of the current user's credentials, and how to make them read anew. client-node has no method for
- * that, so it is done by the names of their fields: where those are not there (another version, an authenticator of the user's own), nothing is done.
+ * What client-node's authenticators keep of the current user's credentials: how to make them read anew, and what they let pass that is no credential.
+ * client-node has no method for that, so it is done by the names of their fields: where those are not there (another version, an authenticator of the
+ * user's own), nothing is done.
  */
+import { systemWallNow } from '../clock.ts';
+import { show } from '../errors.ts';
 
-/** Beyond the two methods of a KubeConfigLike. */
+/** What is read of a user: beyond the two methods of a KubeConfigLike. */
 export interface KubeConfigUser {
   readonly name?: unknown;
+  readonly exec?: { readonly command?: unknown } | null;
 }
 
 /** ExecAuth: what the plugin answered, for ever where that has no expirationTimestamp. */
@@ -13,19 +17,19 @@ interface ExecAuth {
   readonly tokenCache: Record<string, unknown>;
 }
 
-/** FileAuth: read again a minute after `lastRead`, and when that is null. */
+/** FileAuth: one token for all users, read again a minute after `lastRead`, and when either is null. */
 interface FileAuth {
   token: unknown;
   lastRead: unknown;
 }
 
 export class Kept {
-  readonly #name: string;
+  readonly #user: KubeConfigUser | undefined;
   readonly #exec: ExecAuth | undefined;
   readonly #file: FileAuth | undefined;
 
   constructor(config: object, user: KubeConfigUser | undefined) {
-    this.#name = String(user?.name);
+    this.#user = user;
     const authenticator = user === undefined ? undefined : authenticatorOf(config, user);
     if (isObject(authenticator?.tokenCache)) this.#exec = authenticator as unknown as ExecAuth;
     if (authenticator !== undefined && 'lastRead' in authenticator) this.#file = authenticator as unknown as FileAuth;
@@ -35,6 +39,75 @@ export class Kept {
   forget(): void {
     delete this.#exec?.tokenCache[this.#name];
     if (this.#file !== undefined) this.#file.lastRead = null;
+  }
+
+  /** What was read may be another user's. */
+  forgetUser(): void {
+    if (this.#file !== undefined) this.#file.token = null;
+  }
+
+  /**
+   * Has client-node read them. Rejects also for an answer of a plugin that has no credential, and for an empty file, which it would take for none to send.
+   *
+   * @param goOn told why the file of a token cannot be read: the former token is used. client-go: transport/token_source.go
+   */
+  read<T>(apply: () => Promise<T>, goOn: (why: unknown) => void): Promise<T> {
+    return this.#file === undefined ? this.#readExec(apply) : readFile(this.#file, apply, goOn);
+  }
+
+  async #readExec<T>(apply: () => Promise<T>): Promise<T> {
+    const done = await apply().catch((error: unknown) => {
+      const wrong = this.#answer()
+        ? this.#wrong()
+        : saysNothing(error)
+          ? 'failed, and wrote nothing to stderr'
+          : undefined;
+      throw wrong === undefined ? error : this.#failure(wrong, error);
+    });
+    const wrong = this.#wrong();
+    if (wrong !== undefined) throw this.#failure(wrong, undefined);
+    return done;
+  }
+
+  /** What is wrong with the answer that is kept. client-go: auth/exec/exec.go refreshCredsLocked */
+  #wrong(): string | undefined {
+    if (this.#exec === undefined || !Object.hasOwn(this.#exec.tokenCache, this.#name)) return undefined;
+    const answer = this.#answer();
+    if (!isObject(answer) || !isObject(answer.status)) return 'answered without "status"';
+    const { token, clientCertificateData, clientKeyData } = answer.status;
+    if (isText(clientCertificateData) !== isText(clientKeyData))
+      return `answered without "status.${isText(clientKeyData) ? 'clientCertificateData' : 'clientKeyData'}"`;
+    if (isText(token) || isText(clientKeyData)) return undefined;
+    return 'answered without "status.token", and without "status.clientCertificateData" and "status.clientKeyData"';
+  }
+
+  #failure(wrong: string, cause: unknown): Error {
+    return new Error(`the exec plugin ${show(this.#user?.exec?.command)} ${wrong}`, { cause });
+  }
+
+  #answer(): unknown {
+    return this.#exec?.tokenCache[this.#name];
+  }
+
+  get #name(): string {
+    return String(this.#user?.name);
+  }
+}
+
+async function readFile<T>(file: FileAuth, apply: () => Promise<T>, goOn: (why: unknown) => void): Promise<T> {
+  const former = file.token;
+  try {
+    const done = await apply();
+    if (isText(file.token)) return done;
+    throw new Error('the file of the token is empty');
+  } catch (error) {
+    if (!isText(former)) throw error;
+    file.token = former;
+    file.lastRead = new Date(systemWallNow());
+    const done = await apply();
+    file.lastRead = null;
+    goOn(error);
+    return done;
   }
 }
 
@@ -47,6 +120,15 @@ function authenticatorOf(config: object, user: KubeConfigUser): Record<string, u
   } catch {
     return undefined; // client-node meets the same, and says so
   }
+}
+
+/** client-node's error of a plugin that ended with another code than 0 is what that wrote to stderr. */
+function saysNothing(error: unknown): boolean {
+  return error instanceof Error && error.message.trim() === '';
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 /** What client-node keeps of credentials, and what it makes of readings that go wrong: renewed after a 401, refused where nothing can be read of them. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { KubeConfig, type User } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { type ConnectionOptions, type KubeConfigLike, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
+import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { ca, cleanups, get, start } from './http2-fixture.ts';
 import { text } from './servers.ts';
@@ -136,4 +137,87 @@ test('requests share a reading only of the context in which they start', async (
   slow.resolve();
   expect(await Promise.all([...first, ...second])).toEqual(['200 a', '200 a', '200 b', '200 b']);
   expect(readings).toBe(2);
+});
+
+// {} was kept for ever and failed in client-node's words ("Cannot read properties of undefined"), null and an empty status went on as anonymous requests.
+test.each([
+  [{}, 'answered without "status"'],
+  [null, 'answered without "status"'],
+  [{ status: null }, 'answered without "status"'],
+  [{ status: {} }, 'answered without "status.token", and without "status.clientCertificateData" and'],
+  [{ status: { token: 7 } }, 'answered without "status.token", and'],
+  [{ status: { token: 'x', clientCertificateData: 'y' } }, 'answered without "status.clientKeyData"'],
+  [{ status: { clientKeyData: 'y' } }, 'answered without "status.clientCertificateData"'],
+])('a plugin that answers %j says no credential: it is run again for the next request', async (answer, message) => {
+  const { url } = await guarded('run-2');
+  const { exec } = await plugin(`say(n === 1 ? ${JSON.stringify(answer)} : { status: { token: 'run-' + n } })`);
+  const transport = transportOf(configFor(url, { exec }));
+  await expect(ask(transport)).rejects.toMatchObject({
+    kind: 'unknown',
+    message: expect.stringContaining(
+      `credentials for ${url}: the exec plugin ${JSON.stringify(process.execPath)} ${message}`,
+    ),
+  });
+  expect(await ask(transport)).toBe('200 Bearer run-2');
+});
+
+// The message ended with a colon, where a plugin ended with code 3 and without a word. An expired answer before it is none that is wrong.
+test('a plugin that fails is quoted, and one that says nothing is said to have failed', async () => {
+  const { url } = await guarded('run-1');
+  const status = `{ token: 'run-' + n, expirationTimestamp: '2001-01-01T00:00:00Z' }`;
+  const script = `if (n === 1) say({ status: ${status} }); else { if (n === 3) console.error('log in first'); process.exit(3); }`;
+  const { exec } = await plugin(script);
+  const transport = transportOf(configFor(url, { exec }));
+  expect(await ask(transport)).toBe('200 Bearer run-1');
+  await expect(ask(transport)).rejects.toThrow(/: the exec plugin ".*" failed, and wrote nothing to stderr$/);
+  await expect(ask(transport)).rejects.toThrow(/for https:\/\/127.0.0.1:\d+: log in first\s*$/);
+});
+
+// Without a token in it the file made the requests of a minute anonymous ones; without the file each of them failed.
+test('while the file of a token is empty or missing the former token is used, and that is told once', async () => {
+  const { url, state } = await guarded('first');
+  const tokenFile = join(await folder(), 'token');
+  const clock = new FakeClock();
+  const config = configFor(url, { authProvider: { name: 'tokenFile', config: { tokenFile } } });
+  const transport = transportOf(config, { clock });
+  const told: string[] = [];
+  const before = setErrorHandler((error, what) => told.push(`${what}: ${(error as Error).message}`));
+  cleanups.push(async () => void setErrorHandler(before));
+  await expect(ask(transport)).rejects.toMatchObject({ kind: 'unknown', cause: { code: 'ENOENT' } });
+  writeFileSync(tokenFile, '\n');
+  await expect(ask(transport)).rejects.toThrow(/: the file of the token is empty$/);
+  writeFileSync(tokenFile, 'first');
+  expect(await ask(transport)).toBe('200 Bearer first');
+  expect(told).toEqual([]);
+
+  state.valid = 'second'; // from now on it is read for each request
+  writeFileSync(tokenFile, '');
+  for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
+  rmSync(tokenFile);
+  for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
+  expect(told).toEqual([
+    expect.stringMatching(/credentials for .*, going on with the former ones: the file of the token/),
+  ]);
+  writeFileSync(tokenFile, 'second');
+  expect(await ask(transport)).toBe('200 Bearer second');
+});
+
+// client-node keeps one token for all users: that of the former context went to the cluster of the next one.
+test('the token of one user is never sent for another one', async () => {
+  const { url } = await guarded('nobody');
+  const path = await folder();
+  const users = ['a', 'b', 'none'].map((name) => {
+    const tokenFile = join(path, name);
+    if (name !== 'none') writeFileSync(tokenFile, name);
+    return { name, authProvider: { name: 'tokenFile', config: { tokenFile } } };
+  });
+  const config = new KubeConfig();
+  const contexts = users.map(({ name }) => ({ name, cluster: 'c', user: name }));
+  config.loadFromOptions({ clusters: [clusterAt(url)], users, contexts, currentContext: 'a' });
+  const transport = transportOf(config);
+  expect(await ask(transport)).toBe('401 Bearer a');
+  config.setCurrentContext('b');
+  expect(await ask(transport)).toBe('401 Bearer b');
+  config.setCurrentContext('none');
+  await expect(ask(transport)).rejects.toMatchObject({ cause: { code: 'ENOENT' } });
 });
