@@ -3,8 +3,9 @@
  * answer, but only of the cluster and the user that are current when they start; what a server refused with 401, and
  * what could not be used, is read anew for the next request.
  */
-import type { Agent as HttpAgent } from 'node:http';
+import { type Agent as HttpAgent, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RequestOptions } from 'node:https';
+import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { TransportError } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -12,8 +13,8 @@ import { CapstanError, invalid } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Kept, type KubeConfigUser } from './kept.ts';
 import { type Destination, serverURL } from './node-transport.ts';
-import { tlsMaterial } from './tls.ts';
-import { messageOf } from './wire.ts';
+import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';
+import { messageOf, type Target } from './wire.ts';
 
 /** The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has them will do. */
 export interface KubeConfigLike {
@@ -34,7 +35,7 @@ interface Current {
   readonly user: KubeConfigUser | undefined;
 }
 
-type Options = RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string> };
+type Options = RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string | string[]> };
 
 interface Reading extends Current {
   readonly result: Promise<Destination>;
@@ -46,6 +47,8 @@ export class Credentials {
   #reading: Reading | undefined;
   /** Who was current at the last reading. */
   #user: KubeConfigUser | undefined;
+  /** The last material that TLS takes, and whose. */
+  #fits: (Current & { readonly tls: TlsMaterial }) | undefined;
   /** It was told that former credentials are used. */
   #told = false;
   /** The server refused what was read last. */
@@ -68,27 +71,29 @@ export class Credentials {
     return result;
   }
 
-  async #ask({ user }: Current): Promise<Destination> {
+  async #ask(current: Current): Promise<Destination> {
     const { url, proxied } = clusterOf(this.#config);
     const what = `reading the kubeconfig's credentials for ${url.origin}`;
+    const { user } = current;
     const kept = new Kept(this.#config, user);
     if (!isDeepStrictEqual(this.#user, user)) kept.forgetUser();
     this.#user = user;
     this.#renew(kept);
     const renewals = this.#renewals;
-    let former: unknown;
+    let why: unknown;
+    const goOn = (error: unknown): void => {
+      why = error;
+      kept.forget();
+    };
     try {
-      const options = await kept.read(
-        () => this.#apply(),
-        (why) => {
-          former = why;
-        },
-      );
-      this.#tell(what, former);
+      const options = await kept.read(() => this.#apply(), goOn);
+      const headers = headersOf(options);
+      const tls = this.#fitting(tlsMaterial(options), current, goOn);
+      this.#tell(what, why);
       return {
         url,
-        tls: tlsMaterial(options),
-        headers: headersOf(options),
+        tls,
+        headers,
         agent: proxied && typeof options.agent === 'object' ? options.agent : undefined,
         // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds, ResetTokenOlderThan.
         refused: () => {
@@ -105,6 +110,24 @@ export class Credentials {
     const options: Options = { headers: {} };
     await this.#config.applyToHTTPSOptions(options);
     return options;
+  }
+
+  /** A certificate and its key that were renewed one after the other do not fit each other in between: the former ones are used. */
+  #fitting(tls: TlsMaterial, current: Current, goOn: (why: unknown) => void): TlsMaterial {
+    if (this.#fits !== undefined && sameMaterial(this.#fits.tls, tls)) return tls;
+    try {
+      createSecureContext(tls);
+    } catch (cause) {
+      const error = new Error(
+        `the certificates and the key cannot be used, or do not fit each other: ${messageOf(cause)}`,
+        { cause },
+      );
+      if (this.#fits === undefined || !isCurrent(this.#fits, current)) throw error;
+      goOn(error);
+      return this.#fits.tls;
+    }
+    this.#fits = { ...current, tls };
+    return tls;
   }
 
   /** Of requests that go on with former credentials: once, until they need not. */
@@ -132,8 +155,8 @@ function currentOf(config: KubeConfigLike & { getCurrentUser?: unknown }): Curre
 }
 
 /** By content: whoever wraps a KubeConfig may make them anew each time. */
-function isCurrent(reading: Reading, { cluster, user }: Current): boolean {
-  return isDeepStrictEqual(reading.cluster, cluster) && isDeepStrictEqual(reading.user, user);
+function isCurrent(known: Current, { cluster, user }: Current): boolean {
+  return isDeepStrictEqual(known.cluster, cluster) && isDeepStrictEqual(known.user, user);
 }
 
 export function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean } {
@@ -149,12 +172,24 @@ export function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean 
   return { url, proxied };
 }
 
-function headersOf(options: Options): Record<string, string> {
-  const headers: Record<string, string> = {};
-  // A token file often ends with a line feed, which no header may hold. client-go: transport/token_source.go trims too.
-  for (const [name, value] of Object.entries(options.headers)) headers[name.toLowerCase()] = String(value).trim();
+function headersOf(options: Options): Target['headers'] {
+  const headers: Target['headers'] = {};
+  for (const [name, value] of Object.entries(options.headers)) {
+    validateHeaderName(name);
+    headers[name.toLowerCase()] = Array.isArray(value)
+      ? value.map((one) => headerValue(name, one))
+      : headerValue(name, value);
+  }
   if (typeof options.auth === 'string') {
     headers.authorization ??= `Basic ${Buffer.from(options.auth).toString('base64')}`;
   }
   return headers;
+}
+
+function headerValue(name: string, value: unknown): string {
+  // A token file often ends with a line feed, which no header may hold. client-go: transport/token_source.go trims too. The server
+  // reads UTF-8, and node writes a character as a byte.
+  const bytes = Buffer.from(String(value).trim()).toString('latin1');
+  validateHeaderValue(name, bytes);
+  return bytes;
 }

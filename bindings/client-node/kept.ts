@@ -57,11 +57,8 @@ export class Kept {
 
   async #readExec<T>(apply: () => Promise<T>): Promise<T> {
     const done = await apply().catch((error: unknown) => {
-      const wrong = this.#answer()
-        ? this.#wrong()
-        : saysNothing(error)
-          ? 'failed, and wrote nothing to stderr'
-          : undefined;
+      // null is what an expired answer left.
+      const wrong = this.#answer() ? this.#wrong() : this.#silence(error);
       throw wrong === undefined ? error : this.#failure(wrong, error);
     });
     const wrong = this.#wrong();
@@ -79,6 +76,12 @@ export class Kept {
       return `answered without "status.${isText(clientKeyData) ? 'clientCertificateData' : 'clientKeyData'}"`;
     if (isText(token) || isText(clientKeyData)) return undefined;
     return 'answered without "status.token", and without "status.clientCertificateData" and "status.clientKeyData"';
+  }
+
+  /** client-node's error of a plugin that ended with another code than 0 is what that wrote to stderr. */
+  #silence(error: unknown): string | undefined {
+    const silent = this.#exec !== undefined && error instanceof Error && error.message.trim() === '';
+    return silent ? 'failed, and wrote nothing to stderr' : undefined;
   }
 
   #failure(wrong: string, cause: unknown): Error {
@@ -105,7 +108,6 @@ async function readFile<T>(file: FileAuth, apply: () => Promise<T>, goOn: (why: 
     file.token = former;
     file.lastRead = new Date(systemWallNow());
     const done = await apply();
-    file.lastRead = null;
     goOn(error);
     return done;
   }
@@ -120,11 +122,6 @@ function authenticatorOf(config: object, user: KubeConfigUser): Record<string, u
   } catch {
     return undefined; // client-node meets the same, and says so
   }
-}
-
-/** client-node's error of a plugin that ended with another code than 0 is what that wrote to stderr. */
-function saysNothing(error: unknown): boolean {
-  return error instanceof Error && error.message.trim() === '';
 }
 
 function isText(value: unknown): value is string {

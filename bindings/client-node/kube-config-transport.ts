@@ -16,6 +16,8 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * own agent is used, with HTTP/1.1. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
  * After a 401 the next request has the token's file read again, or the exec plugin run again, also where its credential does not expire; once a second at most.
+ * While the file of a token is empty or missing, and while a client certificate and its key do not fit each other, the former ones are used, and
+ * `handleError` is told once.
  *
  * The KubeConfig is asked for its credentials for each request; requests that start while it is being asked share the answer, so that
  * many informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a

@@ -10,8 +10,8 @@ import type { TlsMaterial } from './tls.ts';
 export interface Target {
   url: URL;
   tls: TlsMaterial;
-  /** Names in lower case. */
-  headers: Record<string, string>;
+  /** Names in lower case; each value of several is sent. */
+  headers: Record<string, string | string[]>;
 }
 
 /** What emits 'close' when an exchange is over, whatever became of it. */
@@ -29,8 +29,11 @@ export function requestPath(url: URL, { path, query }: TransportRequest): string
 }
 
 /** Names in lower case. The request's own headers win over the transport's, whatever their case. */
-export function requestHeaders(target: Target, { headers, body }: TransportRequest): Record<string, string | number> {
-  const merged: Record<string, string | number> = { ...target.headers };
+export function requestHeaders(
+  target: Target,
+  { headers, body }: TransportRequest,
+): Record<string, string | number | string[]> {
+  const merged: Record<string, string | number | string[]> = { ...target.headers };
   for (const [name, value] of Object.entries(headers ?? {})) merged[name.toLowerCase()] = value;
   // node:http sends neither a length nor chunks for a DELETE with a body unless it is told the length.
   if (body !== undefined) merged['content-length'] ??= Buffer.byteLength(body);

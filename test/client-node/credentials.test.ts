@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import { KubeConfig, type User } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { type ConnectionOptions, type KubeConfigLike, kubeConfigTransport } from 'capstan/client-node';
@@ -10,7 +11,7 @@ import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { ca, cleanups, get, start } from './http2-fixture.ts';
-import { text } from './servers.ts';
+import { certificate, text } from './servers.ts';
 
 const base64 = (value: string) => Buffer.from(value).toString('base64');
 const clusterAt = (server: string, name = 'c') => ({ name, server, caData: base64(ca.cert), skipTLSVerify: false });
@@ -47,6 +48,14 @@ async function guarded(valid: string) {
     response.writeHead(authorization === `Bearer ${state.valid}` ? 200 : 401).end(authorization);
   });
   return { url, state };
+}
+
+/** What handleError is told. */
+function toldErrors(): string[] {
+  const told: string[] = [];
+  const before = setErrorHandler((error, what) => told.push(`${what}: ${(error as Error).message}`));
+  cleanups.push(async () => void setErrorHandler(before));
+  return told;
 }
 
 /** An exec plugin that counts its runs, and says what `script` does of the count `n`. */
@@ -180,9 +189,7 @@ test('while the file of a token is empty or missing the former token is used, an
   const clock = new FakeClock();
   const config = configFor(url, { authProvider: { name: 'tokenFile', config: { tokenFile } } });
   const transport = transportOf(config, { clock });
-  const told: string[] = [];
-  const before = setErrorHandler((error, what) => told.push(`${what}: ${(error as Error).message}`));
-  cleanups.push(async () => void setErrorHandler(before));
+  const told = toldErrors();
   await expect(ask(transport)).rejects.toMatchObject({ kind: 'unknown', cause: { code: 'ENOENT' } });
   writeFileSync(tokenFile, '\n');
   await expect(ask(transport)).rejects.toThrow(/: the file of the token is empty$/);
@@ -221,3 +228,77 @@ test('the token of one user is never sent for another one', async () => {
   config.setCurrentContext('none');
   await expect(ask(transport)).rejects.toMatchObject({ cause: { code: 'ENOENT' } });
 });
+
+/** Who the client certificate is of, over HTTP/2 and HTTP/1.1. */
+async function mutual() {
+  const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true, allowHTTP1: true };
+  return start(
+    (request, response) => response.end(String((request.socket as TLSSocket).getPeerCertificate().subject.CN)),
+    options,
+  );
+}
+
+// Between the two writes of a renewal every request failed, as one that the server had refused; also on connections that were there.
+test.each(['auto', false] as const)(
+  'a certificate that does not fit its key leaves the former pair in use (http2: %s)',
+  async (http2) => {
+    const [alice, bob] = await Promise.all([certificate(ca, 'alice'), certificate(ca, 'bob')]);
+    const { url, sockets } = await mutual();
+    const path = await folder();
+    const [certFile, keyFile] = [join(path, 'cert.pem'), join(path, 'key.pem')];
+    writeFileSync(certFile, alice.cert);
+    writeFileSync(keyFile, bob.key);
+    const told = toldErrors();
+    const transport = transportOf(configFor(url, { certFile, keyFile }), { http2 });
+    const error = await ask(transport).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      kind: 'unknown',
+      message: expect.stringMatching(/credentials for .*do not fit each other/),
+    });
+    writeFileSync(keyFile, alice.key);
+    expect(await ask(transport)).toBe('200 alice');
+    for (const cert of [bob.cert, bob.cert.slice(0, 100)]) {
+      writeFileSync(certFile, cert);
+      expect(await ask(transport)).toBe('200 alice');
+    }
+    expect(sockets).toHaveLength(1);
+    expect(told).toEqual([expect.stringMatching(/going on with the former ones: .*do not fit each other/)]);
+    writeFileSync(certFile, bob.cert);
+    writeFileSync(keyFile, bob.key);
+    expect(await ask(transport)).toBe('200 bob');
+  },
+);
+
+// It was the request that was blamed, as an invalid argument.
+test('a token that no header can hold is a fault of the credentials, and is not quoted', async () => {
+  const { url } = await guarded('run-2');
+  const { exec } = await plugin(`say({ status: { token: n === 1 ? 'secret\\nword' : 'run-2' } })`);
+  const transport = transportOf(configFor(url, { exec }));
+  const error = await ask(transport).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ kind: 'unknown', message: expect.stringMatching(/credentials for .*Authorization/) });
+  expect(String(error)).not.toMatch(/secret|word/);
+  expect(await ask(transport)).toBe('200 Bearer run-2');
+});
+
+// Several values were joined by a comma, which made one group of them; a name beyond ASCII was refused by node, or came in Latin-1.
+test.each(['auto', false] as const)(
+  'impersonation has several groups, and names in UTF-8 (http2: %s)',
+  async (http2) => {
+    const { url } = await start(
+      (request, response) => response.end(Buffer.from(JSON.stringify(request.rawHeaders), 'latin1')),
+      { allowHTTP1: true },
+    );
+    const config = configFor(url, { impersonateUser: 'jürgen иван' });
+    config.addAuthenticator({
+      isAuthProvider: () => true,
+      applyAuthentication: async (_, options) => {
+        Object.assign(options.headers ?? {}, { 'Impersonate-Group': ['g1', 'g2'] });
+      },
+    });
+    const { body } = await get(transportOf(config, { http2 }));
+    const raw = JSON.parse(await text(body)) as string[];
+    const values = (name: string) => raw.filter((_, i) => i % 2 === 1 && raw[i - 1] === name);
+    expect(values('impersonate-user')).toEqual(['jürgen иван']);
+    expect(values('impersonate-group')).toEqual(['g1', 'g2']);
+  },
+);
