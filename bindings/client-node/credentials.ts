@@ -29,6 +29,12 @@ export interface KubeConfigLike {
 /** Milliseconds between two renewals for the sake of a 401: one that is meant stays one, and may be the answer to every request. */
 const RENEWAL_INTERVAL = 1000;
 
+/**
+ * Milliseconds for which a reading is shared: of an exec plugin that hangs, another one runs then for those who ask anew. By age alone, as callers who lose
+ * patience at once would else start as many plugins.
+ */
+const SHARED_FOR = 30_000;
+
 /** Whose credentials. */
 interface Current {
   readonly cluster: object | null;
@@ -38,6 +44,7 @@ interface Current {
 type Options = RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string | string[]> };
 
 interface Reading extends Current {
+  readonly since: number;
   readonly result: Promise<Destination>;
 }
 
@@ -63,11 +70,13 @@ export class Credentials {
 
   read(): Promise<Destination> {
     const current = currentOf(this.#config);
-    if (this.#reading !== undefined && isCurrent(this.#reading, current)) return this.#reading.result;
+    const now = this.#clock.now();
+    const shared = this.#reading;
+    if (shared !== undefined && now - shared.since < SHARED_FOR && isCurrent(shared, current)) return shared.result;
     const result = this.#ask(current).finally(() => {
       if (this.#reading?.result === result) this.#reading = undefined;
     });
-    this.#reading = { ...current, result };
+    this.#reading = { ...current, since: now, result };
     return result;
   }
 

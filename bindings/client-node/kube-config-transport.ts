@@ -19,8 +19,8 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * While the file of a token is empty or missing, and while a client certificate and its key do not fit each other, the former ones are used, and
  * `handleError` is told once.
  *
- * The KubeConfig is asked for its credentials for each request; requests that start while it is being asked share the answer, so that
- * many informers do not start many exec plugins. When the TLS material changes, new connections replace the idle ones; not so behind a
+ * The KubeConfig is asked for its credentials for each request; requests that start within 30 s while it is being asked share the answer, so that
+ * many informers do not start many exec plugins. How long a plugin may take is up to each request's `signal`, and to `close()`. When the TLS material changes, new connections replace the idle ones; not so behind a
  * `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
  *
  * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at http without `insecure-skip-tls-verify` or a

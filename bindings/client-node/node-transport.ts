@@ -44,6 +44,8 @@ export class NodeTransport implements Transport {
     this.#open.set(running, end);
     running.once('close', () => this.#open.delete(running));
   };
+  /** Ends each request that waits for its credentials. */
+  readonly #waiting = new Set<() => void>();
   #closed = false;
   #host = 'none';
 
@@ -64,7 +66,8 @@ export class NodeTransport implements Transport {
     requireRequest(request);
     const { signal } = request;
     if (signal?.aborted) throw failed('aborted', `${request.method} ${request.path}`, signal.reason);
-    const destination = await unlessAborted(this.#destination(), request);
+    this.#requireOpen(request);
+    const destination = await this.#unlessOver(this.#destination(), request);
     this.#host = destination.url.host;
     this.#requireOpen(request);
     const response = await this.#exchange(destination, request);
@@ -119,21 +122,45 @@ export class NodeTransport implements Transport {
     return this.#host;
   }
 
-  /** Ends every open exchange (its reader gets kind 'reset') and the pool; later requests fail with kind 'refused'. */
+  /** Ends every open exchange (its reader gets kind 'reset') and the pool; requests that wait for credentials, and later ones, fail with kind 'refused'. */
   async close(): Promise<void> {
     this.#closed = true;
+    for (const leave of this.#waiting) leave();
     const ending = [...this.#open].map(([running, end]) => {
-      const closed = new Promise<void>((resolve) => running.once('close', resolve));
+      const ended = new Promise<void>((resolve) => running.once('close', resolve));
       end();
-      return closed;
+      return ended;
     });
     this.#pool.close();
     await Promise.all(ending);
   }
 
   #requireOpen(request: TransportRequest): void {
-    if (this.#closed) throw failed('refused', `${request.method} ${request.path}: the transport is closed`);
+    if (this.#closed) throw closed(request);
   }
+
+  /** An exec plugin may take its time, or never end; whoever aborts does not wait for it, and nobody does when the transport is closed. */
+  #unlessOver<T>(work: Promise<T> | T, request: TransportRequest): Promise<T> | T {
+    if (!(work instanceof Promise)) return work;
+    const { signal, method, path } = request;
+    let onAbort = (): void => undefined;
+    let onClose = (): void => undefined;
+    const done = new Promise<T>((resolve, reject) => {
+      onAbort = () => reject(failed('aborted', `${method} ${path}`, signal?.reason));
+      onClose = () => reject(closed(request));
+      work.then(resolve, reject);
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#waiting.add(onClose);
+    return done.finally(() => {
+      signal?.removeEventListener('abort', onAbort);
+      this.#waiting.delete(onClose);
+    });
+  }
+}
+
+function closed({ method, path }: TransportRequest): TransportError {
+  return failed('refused', `${method} ${path}: the transport is closed`);
 }
 
 function requireTime(name: string, ms: unknown, inRange: boolean): void {
@@ -146,16 +173,6 @@ function requireRequest(request: TransportRequest): void {
   if (typeof request.path !== 'string' || !request.path.startsWith('/')) {
     throw invalid('request.path', 'a path that starts with "/"', request.path);
   }
-}
-
-/** An exec plugin may take its time; whoever aborts does not wait for it. */
-function unlessAborted<T>(work: Promise<T> | T, { signal, method, path }: TransportRequest): Promise<T> | T {
-  if (signal === undefined || !(work instanceof Promise)) return work;
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = (): void => reject(failed('aborted', `${method} ${path}`, signal.reason));
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 /** @throws CapstanError INVALID_ARGUMENT for anything but an http(s) URL */

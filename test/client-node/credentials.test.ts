@@ -302,3 +302,30 @@ test.each(['auto', false] as const)(
     expect(values('impersonate-group')).toEqual(['g1', 'g2']);
   },
 );
+
+// close() went by those who waited for a plugin that hung, and so did requests after it; and all that came later waited for the same plugin.
+test('a reading that hangs is shared for 30 s, and close() ends the wait for it', async () => {
+  const { url } = await guarded('late');
+  const clock = new FakeClock();
+  const config = configFor(url, {});
+  let readings = 0;
+  config.applyToHTTPSOptions = async (options) => {
+    if (++readings !== 2) return new Promise(() => undefined);
+    Object.assign(options, { ca: ca.cert, headers: { Authorization: 'Bearer late' } });
+  };
+  const transport = transportOf(config, { clock });
+  const waiting = [ask(transport), ask(transport)];
+  await clock.run(29_999);
+  waiting.push(ask(transport));
+  expect(readings).toBe(1);
+  await clock.run(1);
+  expect(await ask(transport)).toBe('200 Bearer late');
+  waiting.push(ask(transport));
+  expect(readings).toBe(3);
+  const ends = Promise.allSettled(waiting);
+  await transport.close?.();
+  const refused = { status: 'rejected', reason: expect.objectContaining({ kind: 'refused' }) };
+  expect(await ends).toEqual(Array(4).fill(refused));
+  await expect(ask(transport)).rejects.toThrow(/transport is closed/);
+  expect(readings).toBe(3);
+});
