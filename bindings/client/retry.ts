@@ -13,11 +13,11 @@ export interface RetryBackoff {
   readonly steps: number;
   /** The first wait, in milliseconds. */
   readonly duration: number;
-  /** What a wait is multiplied by for the next. Default 1. */
+  /** What a wait is multiplied by for the next. Default 1; 0 is Go's for waits that stay as they are. */
   readonly factor?: number;
   /** Each wait d is random in [d, (1 + jitter) d). Default 0. */
   readonly jitter?: number;
-  /** The longest wait without jitter, in milliseconds; after it nothing is tried again. Default: none. */
+  /** The longest wait without jitter, in milliseconds; after it nothing is tried again. Default 0: none. */
   readonly cap?: number;
 }
 
@@ -74,7 +74,7 @@ export async function retryOnError<R>(
   requireFunction('retriable', retriable);
   requireFunction('fn', fn);
   const { signal = new AbortController().signal, clock = systemClock, random = Math.random } = options;
-  const { factor = 1, jitter = 0, cap = Number.POSITIVE_INFINITY } = backoff;
+  const { factor = 1, jitter = 0, cap = 0 } = backoff;
   let { steps, duration } = backoff;
   for (;;) {
     if (signal.aborted) throw aborted(signal);
@@ -83,8 +83,8 @@ export async function retryOnError<R>(
     } catch (error) {
       if (signal.aborted || !retriable(error) || --steps <= 0) throw error;
       const wait = duration * (1 + random() * jitter);
-      duration *= factor;
-      if (duration > cap) {
+      if (factor !== 0) duration *= factor;
+      if (factor !== 0 && cap > 0 && duration > cap) {
         duration = cap;
         steps = 0;
       }

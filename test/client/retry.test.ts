@@ -76,6 +76,18 @@ describe('retryOnConflict', () => {
     expect(calls).toEqual(expected);
   });
 
+  // Taken by the letter they meant a first wait that was the last, and waits of no time: in Go 0 is what is not set.
+  test.each([
+    [{ cap: 0, factor: 10 }, [0, 10, 110]],
+    [{ factor: 0 }, [0, 10, 20]],
+    [{ factor: 0, cap: 5 }, [0, 10, 20]],
+  ])('with %j calls as often as client-go', async (zeros, expected) => {
+    const clock = new FakeClock();
+    const { fn, calls } = failing(clock, ...Array.from({ length: 9 }, conflict));
+    await run(clock, retryOnConflict({ steps: 3, duration: 10, ...zeros }, fn, { clock }));
+    expect(calls).toEqual(expected);
+  });
+
   test('ends with its signal, before a call, within one, and within a wait', async () => {
     const clock = new FakeClock();
     const { fn, calls } = failing(clock, conflict());
