@@ -217,6 +217,10 @@ describe('a recorder', () => {
   it.each([
     [{ reportingController: '' }, 'reportingController'],
     [{ reportingController: 'a b' }, 'reportingController'],
+    // The server answered 422 to every event of a prefix that is no DNS subdomain.
+    [{ reportingController: 'a..b/c' }, 'reportingController'],
+    [{ reportingController: 'a.-b/c' }, 'reportingController'],
+    [{ reportingController: `${'a'.repeat(254)}/c` }, 'reportingController'],
     [{ reportingInstance: 'x'.repeat(129) }, 'reportingInstance'],
     [{ reportingInstance: 'ä'.repeat(65) }, 'reportingInstance'],
     [{ burst: 0 }, 'burst'],

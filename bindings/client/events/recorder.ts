@@ -7,6 +7,7 @@ import { abortable } from '../../cache/wait.ts';
 import { type Clock, systemClock, systemWallNow } from '../../clock.ts';
 import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
+import { qualifiedName } from '../../label-rules.ts';
 import type { Writer } from '../types.ts';
 import {
   type EventDetails,
@@ -27,7 +28,7 @@ import { EventWriter } from './writer.ts';
 export interface EventRecorderOptions {
   /** Where Events go. It needs the right to create and patch `events` of `events.k8s.io`. */
   readonly client: Pick<Writer, 'create' | 'patch'>;
-  /** Who says so, such as `example.com/website-controller`. */
+  /** Who says so, a qualified name such as `example.com/website-controller`. */
   readonly reportingController: string;
   /** Which one of several, such as `website-controller-<host>`; at most 128 bytes of UTF-8. Default: the controller and eight random digits. */
   readonly reportingInstance?: string;
@@ -62,9 +63,6 @@ export interface EventSink {
   event(regarding: object, details: EventDetails): void;
 }
 
-/** Of a qualified name; the server refuses other controllers. apimachinery: util/validation IsQualifiedName. */
-const QUALIFIED = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-
 /** Made by {@link newEventRecorder}. */
 export class EventRecorder implements EventSink {
   readonly #reporter: { readonly reportingController: string; readonly reportingInstance: string };
@@ -86,8 +84,13 @@ export class EventRecorder implements EventSink {
     requireInteger('burst', burst, 1);
     requireInteger('maxQueued', maxQueued, 1);
     if (typeof refillMs !== 'number' || !(refillMs > 0)) throw invalid('refillMs', 'milliseconds > 0', refillMs);
-    if (typeof reportingController !== 'string' || !QUALIFIED.test(reportingController))
-      throw invalid('reportingController', 'a name such as "example.com/website-controller"', reportingController);
+    // The server refuses other controllers, and with them each event.
+    if (typeof reportingController !== 'string' || qualifiedName(reportingController).length > 0)
+      throw invalid(
+        'reportingController',
+        'a qualified name such as "example.com/website-controller"',
+        reportingController,
+      );
     // A controller's name is in ASCII.
     const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_BYTES) } = options;
     requireWord('reportingInstance', reportingInstance, 'a name');
