@@ -17,11 +17,16 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  *
  * After a 401 the next request has the token's file read again, or the exec plugin run again, also where its credential does not expire; once a second at most.
  * While the file of a token is empty or missing, and while a client certificate and its key do not fit each other, the former ones are used, and
- * `handleError` is told once.
+ * the error handler (`setErrorHandler`) is told once.
  *
  * The KubeConfig is asked for its credentials for each request; requests that start within 30 s while it is being asked share the answer, so that
- * many informers do not start many exec plugins. How long a plugin may take is up to each request's `signal`, and to `close()`. When the TLS material changes, new connections replace the idle ones; not so behind a
- * `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
+ * many informers do not start many exec plugins. How long a plugin may take is up to each request's `signal`, and to `close()`. When the TLS material changes, new
+ * connections replace the idle ones; not so behind a `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
+ *
+ * What client-node leaves out when it loads a kubeconfig cannot be told here, and is no error: a user's `tokenFile` (it knows `token-file`, and reads that once,
+ * when it loads), `as-groups`, `as-uid` and `as-user-extra`. With `as-groups` and without `as` requests go out as the user in full. For a file that is read
+ * again give the user an `authProvider` of `{ name: 'tokenFile', config: { tokenFile } }`; for groups set `Impersonate-Group`, a list, in an authenticator of
+ * `KubeConfig.addAuthenticator`, which is asked for users without `exec` and `authProvider`.
  *
  * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at http without `insecure-skip-tls-verify` or a
  *   `proxy-url`, which client-node does not allow: such is `http://localhost:8080`, its default where there is no kubeconfig
