@@ -1,35 +1,68 @@
-/** Waiting for the next change of a cache, for a time, or until a signal fires; nothing is left behind by any of the three. */
+/**
+ * Waiting until a cache has come to something, for a time, or until a signal fires; nothing is left behind by any of the three. Who waits is
+ * not woken by changes that do not bring it, as they may be many, and those who wait as well.
+ */
 import { abortable, deferred } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
 
-/** Who waits for a change: one reaction to its promise for all of them, as a promise keeps each that it was given until it settles. */
-const waiting = new WeakMap<Promise<void>, Set<() => void>>();
+interface Changing {
+  changed(): Promise<void>;
+}
 
-function waitersOf(changed: Promise<void>): Set<() => void> {
-  const known = waiting.get(changed);
-  if (known !== undefined) return known;
-  const waiters = new Set<() => void>();
+interface Waiter {
+  readonly informer: Changing;
+  readonly come: () => boolean;
+  readonly resolve: () => void;
+  /** All who wait for the same change. */
+  among: Set<Waiter>;
+}
+
+/** Who waits for a change: one reaction to its promise for all of them, as a promise keeps each that it was given until it settles. */
+const waiting = new WeakMap<Promise<void>, Set<Waiter>>();
+
+function hang(waiter: Waiter): void {
+  const changed = waiter.informer.changed();
+  waiter.among = waiting.get(changed) ?? waitersOf(changed);
+  waiter.among.add(waiter);
+}
+
+function waitersOf(changed: Promise<void>): Set<Waiter> {
+  const waiters = new Set<Waiter>();
   waiting.set(changed, waiters);
   void changed.then(() => {
-    for (const resolve of waiters) resolve();
+    for (const waiter of waiters) {
+      if (hasCome(waiter)) waiter.resolve();
+      else hang(waiter);
+    }
   });
   return waiters;
 }
 
+/** A cache that fails when it is asked is left to the reader, who asks again: the others here must not pay for it. */
+function hasCome({ come }: Waiter): boolean {
+  try {
+    return come();
+  } catch {
+    return true;
+  }
+}
+
+/** @param come asked after every change; true at the latest when the informer has ended */
 export async function waitForChange(
-  informer: { changed(): Promise<void> },
+  informer: Changing,
+  come: () => boolean,
   clock: Clock,
   ms: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const waiters = waitersOf(informer.changed());
   const { promise, resolve } = deferred();
+  const waiter: Waiter = { informer, come, resolve, among: new Set() };
   const timer = clock.setTimer(resolve, ms);
-  waiters.add(resolve);
+  hang(waiter);
   try {
     await (signal === undefined ? promise : abortable(promise, signal));
   } finally {
-    waiters.delete(resolve);
+    waiter.among.delete(waiter);
     clock.clearTimer(timer);
   }
 }

@@ -157,7 +157,7 @@ export class OwnWrites {
       const state = stateIn(cache, write);
       if (state === 'caught up') this.forget(write);
       else missing.all.push(write);
-      if (state === 'stale' || state === 'unknown') missing.now.push(write);
+      if (mustWait(state)) missing.now.push(write);
     }
     return missing;
   }
@@ -195,13 +195,23 @@ function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   return { ...newest, state, late: newest === before && before.late };
 }
 
+type State = 'caught up' | 'stale' | 'early' | 'unknown';
+
+const mustWait = (state: State): boolean => state === 'stale' || state === 'unknown';
+
+/** Whether a read has to wait for this write now. */
+export function isMissing(cache: CacheView, write: OwnWrite): boolean {
+  return mustWait(stateIn(cache, write));
+}
+
 /** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. `unknown`: it takes asking. */
-function stateIn(cache: CacheView, write: OwnWrite): 'caught up' | 'stale' | 'early' | 'unknown' {
+function stateIn(cache: CacheView, write: OwnWrite): State {
   if (write.version === undefined) return 'unknown';
-  const metadata = write.key === '' ? undefined : cache.object(write.key)?.metadata;
   const past = !isOlder(cache.progress(), write.version);
+  if (past && write.state === 'there') return 'caught up'; // mostly, and the object need not be looked up
+  const metadata = write.key === '' ? undefined : cache.object(write.key)?.metadata;
   if (write.state === 'there') {
-    if (past || (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version))) return 'caught up';
+    if (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version)) return 'caught up';
     return metadata === undefined && !write.expected ? 'early' : 'stale';
   }
   if (metadata === undefined) return past ? 'caught up' : 'early';

@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { waitForChange } from './change-wait.ts';
-import { type CacheView, isGone, type OwnWrite, OwnWrites, type WrittenObject } from './read-your-writes.ts';
+import { type CacheView, isGone, isMissing, type OwnWrite, OwnWrites, type WrittenObject } from './read-your-writes.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
 
 export interface ResourceCacheOptions {
@@ -106,7 +106,7 @@ export class ResourceCache {
           { cause: informer.status().lastFailure?.error },
         );
       }
-      await waitForChange(informer, clock, left, signal);
+      await waitForChange(informer, () => informer.hasSynced() || informer.isStopped(), clock, left, signal);
     }
     return informer.getIndexer() as unknown as Indexer<T, string>;
   }
@@ -138,12 +138,17 @@ export class ResourceCache {
     const { clock, readYourWritesTimeout } = this.#options;
     const patient = 'patient' in where && where.patient;
     const deadline = clock.now() + readYourWritesTimeout;
-    while (missing.now.length > 0 && !informer.isStopped() && !missing.now.some((write) => write.late)) {
-      const left = deadline - clock.now();
-      await waitForChange(informer, clock, Math.min(left, LOOK_MS), signal);
+    const inVain = (): boolean => missing.now.some((write) => write.late);
+    for (let last = missing.now.at(-1); last !== undefined && !informer.isStopped() && !inVain(); ) {
+      // Of the one that was written last the cache nearly always hears last: the others are gone through when it has.
+      const write = last;
+      const come = (): boolean => informer.isStopped() || write.late || !isMissing(view, write);
+      await waitForChange(informer, come, clock, Math.min(deadline - clock.now(), LOOK_MS), signal);
+      const over = clock.now() >= deadline || !(patient || follows(informer));
+      if (!over && !come() && !inVain()) continue;
       missing = this.writes.stillMissing(view, missing.all);
-      if (clock.now() < deadline && (patient || follows(informer))) continue;
-      for (const write of missing.now) write.late = true;
+      last = missing.now.at(-1);
+      if (over) for (const each of missing.now) each.late = true;
     }
     return missing.now;
   }

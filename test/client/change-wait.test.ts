@@ -1,7 +1,10 @@
-/** Waiting for a cache to change. */
+/** Waiting for a cache to change, and what that costs while it changes often. */
+import type { SharedInformerFactory } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { waitForChange } from '../../bindings/client/change-wait.ts';
+import { ResourceCache } from '../../bindings/client/resource-cache.ts';
+import { ConfigMaps, configMap } from './fixtures.ts';
 
 /** A cache that counts what is hung on the promise of its next change. */
 function cache() {
@@ -24,8 +27,8 @@ test('whoever gave up has left nothing behind, be it by time or by a signal', as
   const { changed, reactions } = cache();
   for (let i = 0; i < 50; i++) {
     const abort = new AbortController();
-    const aborted = waitForChange({ changed }, clock, 100, abort.signal);
-    const late = waitForChange({ changed }, clock, 100, undefined);
+    const aborted = waitForChange({ changed }, () => true, clock, 100, abort.signal);
+    const late = waitForChange({ changed }, () => true, clock, 100, undefined);
     abort.abort();
     await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
     await clock.run(100);
@@ -40,7 +43,7 @@ test('a change is told to all who wait, and to nobody of the change before', asy
   const [first, second] = [cache(), cache()];
   const told: string[] = [];
   const wait = (name: string, { changed }: ReturnType<typeof cache>) =>
-    waitForChange({ changed }, clock, 1e6, undefined).then(() => told.push(name));
+    waitForChange({ changed }, () => true, clock, 1e6, undefined).then(() => told.push(name));
   const all = [wait('a', first), wait('b', first), wait('c', second)];
   first.change();
   await clock.settle();
@@ -48,4 +51,107 @@ test('a change is told to all who wait, and to nobody of the change before', asy
   second.change();
   await Promise.all(all);
   expect(clock.timers()).toBe(0);
+});
+
+test('a cache that fails when it is asked leaves that to who asked', async () => {
+  const clock = new FakeClock();
+  const { changed, change } = cache();
+  const failing = (): boolean => {
+    throw new Error('no cache');
+  };
+  const all = [failing, () => true].map((come) => waitForChange({ changed }, come, clock, 1e6, undefined));
+  change();
+  await Promise.all(all);
+  expect(clock.timers()).toBe(0);
+});
+
+/** A cache of so many own writes, of which it shows one after the other; it counts what it is asked, and the timers. */
+async function behind(writes: number) {
+  const asked = { objects: 0, progress: 0, status: 0, timers: 0 };
+  const clock = new FakeClock();
+  const setTimer = clock.setTimer.bind(clock);
+  clock.setTimer = (...given) => {
+    asked.timers++;
+    return setTimer(...given);
+  };
+  const objects = new Map<string, object>();
+  let [progress, change] = ['1', Promise.withResolvers<void>()];
+  const indexer = {
+    getByKey: (key: string) => {
+      asked.objects++;
+      return objects.get(key);
+    },
+    lastStoreSyncResourceVersion: () => {
+      asked.progress++;
+      return progress;
+    },
+  };
+  const informer = {
+    hasStarted: () => true,
+    hasSynced: () => true,
+    isStopped: () => false,
+    getIndexer: () => indexer,
+    selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '' }),
+    changed: () => change.promise,
+    status: () => {
+      asked.status++;
+      return { state: 'watching' };
+    },
+  };
+  const factory = { nameOf: () => 'configmaps', informerFor: () => informer } as unknown as SharedInformerFactory;
+  const own = new ResourceCache(
+    ConfigMaps,
+    {},
+    { factory, clock, syncTimeout: 1e6, failOnMissingInformer: false, readYourWritesTimeout: 1e6 },
+  );
+  await own.open(ConfigMaps, undefined);
+  const made = Array.from({ length: writes }, (_, i) =>
+    configMap(`c${i}`, {}, { uid: `u${i}`, resourceVersion: String(i + 2) }),
+  );
+  for (const each of made) own.wrote(each);
+  const show = (i: number): void => {
+    objects.set(`default/c${i}`, made[i] ?? {});
+    progress = String(i + 2);
+    change.resolve();
+    change = Promise.withResolvers<void>();
+  };
+  return { own, clock, asked, show };
+}
+
+const never = async () => expect.unreachable('every version is known');
+
+// Every reader went through all that was missing at every event, with a timer of its own each time: 40 lists after 4000 writes held
+// the event loop for seconds, a minute in all.
+test('lists that wait for many writes look at one of them, until that has come', async () => {
+  const [writes, readers] = [400, 10];
+  const { own, clock, asked, show } = await behind(writes);
+  let done = 0;
+  const lists = Array.from({ length: readers }, () =>
+    own.catchUp({ namespace: 'default', patient: false }, never, undefined).then((missing) => {
+      expect(missing).toEqual([]);
+      done++;
+    }),
+  );
+  for (let i = 0; i < writes; i++) {
+    expect(done).toBe(0);
+    show(i);
+    await new Promise(setImmediate);
+  }
+  await Promise.all(lists);
+  expect(own.writes.isEmpty()).toBe(true);
+  expect(clock.timers()).toBe(0);
+  // Once to begin with, once at the end, and one of them at each event.
+  expect(asked.objects).toBeLessThan(4 * writes * readers);
+  expect(asked.progress).toBeLessThan(4 * writes * readers);
+  expect(asked.timers).toBeLessThan(4 * readers);
+  expect(asked.status).toBeLessThan(4 * readers);
+});
+
+test('a list is over when one of the writes that it waits for has been waited for in vain by another', async () => {
+  const { own, clock } = await behind(3);
+  const list = own.catchUp({ namespace: 'default', patient: false }, never, undefined);
+  const get = own.writes.missing({ object: () => undefined, progress: () => '1' }, 'default/c0');
+  for (const write of get.now) write.late = true;
+  await clock.run(200);
+  expect(await list).toHaveLength(3);
 });
