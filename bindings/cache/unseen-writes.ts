@@ -44,9 +44,11 @@ interface Unseen {
   readonly json: string;
 }
 
-/** Of so many, or of so many characters, the oldest is given up: then a missed deletion of it stays missed. */
+/** Of more, or of more characters, the oldest are given up: then a missed deletion of them stays missed. */
 const MOST = 4096;
 const MOST_TEXT = 16 * 1024 * 1024;
+/** What is left then: room for the next, so that not each of them has all the others gone through. */
+const LEFT = 3 / 4;
 
 export class UnseenWrites<T extends object> {
   readonly #store: ShowingStore;
@@ -151,9 +153,10 @@ export class UnseenWrites<T extends object> {
 
   /** What events have taken the cache past was shown. Looked for when the number has doubled. */
   #sweep(): void {
+    const part = this.#byKey.size > this.#most || this.#text > this.#mostText ? LEFT : 1;
     for (const [key, { version }] of this.#byKey) if (this.#isPast(version)) this.#forget(key);
     for (const key of this.#byKey.keys()) {
-      if (this.#byKey.size <= this.#most && this.#text <= this.#mostText) break;
+      if (this.#byKey.size <= this.#most * part && this.#text <= this.#mostText * part) break;
       this.#forget(key);
     }
     this.#sweepAt = Math.max(64, Math.min(this.#byKey.size * 2, this.#most + 1));

@@ -15,8 +15,13 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
   const objects = new Map<string, Made>();
   const told: string[] = [];
   let version = '';
+  let asked = 0;
+  const lastStoreSyncResourceVersion = (): string => {
+    asked++;
+    return version;
+  };
   const unseen = new UnseenWrites<Made>(
-    { getByKey: (key) => objects.get(key), lastStoreSyncResourceVersion: () => version },
+    { getByKey: (key) => objects.get(key), lastStoreSyncResourceVersion },
     {
       selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '', metadataOnly: false }),
       limits: {},
@@ -28,6 +33,8 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
   return {
     unseen,
     told,
+    /** How often its version was asked for. */
+    asked: () => asked,
     event(...[type, made]: ['shown' | 'gone', Made]): void {
       const key = `${made.metadata?.namespace}/${made.metadata?.name}`;
       version = made.metadata?.resourceVersion ?? '';
@@ -276,5 +283,21 @@ describe('what is kept', () => {
     expect(unseen.size()).toBe(4);
     list('50');
     expect(told).toHaveLength(4);
+  });
+
+  // At the bound each write had all the others looked at: a hundred times dearer than the writes before.
+  test.each<[string, Partial<UnseenWritesOptions<Made>>, behind: number]>([
+    ['so many', { most: 1000 }, 1e6],
+    ['so many, of which the cache shows one for each', { most: 1000 }, 1000],
+    ['so much text', { mostText: 100_000 }, 1e6],
+  ])('costs no more once it is %s', (_, options, behind) => {
+    const { unseen, event, asked } = cacheWith(options);
+    const writes = 5000;
+    for (let i = 1; i <= writes; i++) {
+      unseen.wrote(object(`n${i}`, String(i)));
+      if (i > behind) event('shown', object(`n${i - behind}`, String(i - behind)));
+    }
+    expect(unseen.size()).toBeGreaterThan(500);
+    expect(asked()).toBeLessThan(8 * writes);
   });
 });
