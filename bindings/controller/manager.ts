@@ -30,8 +30,10 @@ export interface Runnable {
 export interface ReportOptions {
   /** Only keys whose `namespace/name` contains this text. */
   readonly filter?: string;
-  /** How many keys and runs at most. */
+  /** How many keys and runs at most. Default 100. */
   readonly limit?: number;
+  /** Among how many keys the most telling are chosen: what runs, what fails, what is ready, what is due soonest. Default `limit`: the first ones. */
+  readonly among?: number;
 }
 
 /** A part that has metrics in Prometheus' text format. While one fails, or takes longer than ten seconds, `/metrics` is an error that names it. */

@@ -1,6 +1,7 @@
 /**
  * Makes a controller's report from what its parts know, when somebody asks. The queue counts itself; its keys are read page by page until as many
  * are found as were asked for. So a look at a queue of a million keys costs no more than one at a hundred, unless it looks for what is not there.
+ * Where some are to be chosen among many, they are by what is at hand: only of those that are given a report is made.
  */
 import { requireInteger } from '../errors.ts';
 import type { Request } from '../request.ts';
@@ -10,7 +11,7 @@ import type { Debounce } from './debounce.ts';
 import type { Failure, Journal } from './journal.ts';
 import type { ReportOptions } from './manager.ts';
 import type { Settings } from './options.ts';
-import type { ControllerReport, KeyReport } from './report.ts';
+import { type ControllerReport, type KeyReport, rankOf } from './report.ts';
 import type { RequestQueue } from './request-queue.ts';
 import { errorReport, type Run } from './run.ts';
 
@@ -30,17 +31,18 @@ const LIMIT = 100;
 const PAGE = 256;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function reportOf(parts: Parts, { filter = '', limit = LIMIT }: ReportOptions): ControllerReport {
+export function reportOf(parts: Parts, { filter = '', limit = LIMIT, among = limit }: ReportOptions): ControllerReport {
   requireInteger('limit', limit, 0);
+  requireInteger('among', among, 0);
   const { settings, state, sources, journal } = parts;
   const now = settings.clock.now();
   const matches = ({ namespace, name }: Request): boolean => filter === '' || `${namespace}/${name}`.includes(filter);
-  const list = new KeyList(parts, now, limit, matches);
+  const list = new KeyList(parts, now);
   const recent = [];
   for (const run of journal.recent()) {
     if (recent.length < limit && matches(run.request)) recent.push(run.report(now));
   }
-  list.read();
+  list.read(matches, filter, limit, Math.max(limit, among));
   return {
     name: settings.name,
     groupKind: settings.groupKind,
@@ -65,51 +67,88 @@ function countsOf({ queue, debounce, running }: Parts): ControllerReport['queue'
   };
 }
 
+/** A key that may be told of. */
+interface Candidate {
+  readonly rank: number;
+  readonly waitingMs: number;
+  readonly make: () => KeyReport;
+}
+
+type Known = [Request, KeyReport['state'], failures: number, waitingMs: number | undefined, make: () => KeyReport];
+
+const compare = (a: Candidate, b: Candidate): number => a.rank - b.rank || a.waitingMs - b.waitingMs;
+
 class KeyList {
-  readonly keys: KeyReport[] = [];
+  keys: readonly KeyReport[] = [];
   /** Some that match were left out. */
   more = false;
   readonly #parts: Parts;
   readonly #now: number;
-  readonly #limit: number;
-  readonly #matches: (request: Request) => boolean;
 
-  constructor(parts: Parts, now: number, limit: number, matches: (request: Request) => boolean) {
+  constructor(parts: Parts, now: number) {
     this.#parts = parts;
     this.#now = now;
-    this.#limit = limit;
-    this.#matches = matches;
   }
 
-  /** What runs comes first, then the queue, then what waits to be quiet, then what was given up. */
-  read(): void {
-    for (const [request, make] of this.#all()) {
-      if (!this.#matches(request)) continue;
-      if (this.keys.length === this.#limit) {
+  /**
+   * What runs comes first, then the queue, then what waits to be quiet, then what was given up. Where some of them are chosen: the one that the
+   * filter names, then by rank.
+   */
+  read(matches: (request: Request) => boolean, filter: string, limit: number, among: number): void {
+    const kept: Candidate[] = [];
+    let last: Candidate | undefined;
+    const cut = (): void => {
+      if (kept.length <= limit) return;
+      this.more = true;
+      kept.sort(compare).length = limit;
+      last = kept.at(-1);
+    };
+    let seen = 0;
+    for (const [request, state, failures, waitingMs = 0, make] of this.#all()) {
+      if (!matches(request)) continue;
+      if (seen++ === among) {
         this.more = true;
-        return;
+        break;
       }
-      this.keys.push(make());
+      const { namespace, name } = request;
+      const named = filter !== '' && filter === (namespace === '' ? name : `${namespace}/${name}`);
+      const candidate = { rank: named ? -1 : rankOf(state, this.#fails(request, failures)), waitingMs, make };
+      if (last !== undefined && compare(candidate, last) >= 0) continue;
+      if (kept.push(candidate) >= limit + PAGE) cut();
     }
+    cut();
+    this.keys = kept.map(({ make }) => make());
   }
 
-  *#all(): Generator<[Request, () => KeyReport]> {
-    const { running, debounce, journal } = this.#parts;
+  *#all(): Generator<Known> {
+    const { running, debounce, journal, queue } = this.#parts;
     /** Given up, and asked for since: they are no longer what they were. */
     const again = new Set<Failure | undefined>();
     const seen = (request: Request): Request => {
       again.add(journal.failureOf(request));
       return request;
     };
-    for (const run of running) yield [seen(run.request), () => this.#ofRun(run)];
+    for (const run of running) yield [seen(run.request), 'processing', 0, undefined, () => this.#ofRun(run)];
     for (const key of this.#queued()) {
+      const { item, state, failures = 0, waitingMs } = key;
       // What is processed is one of those that run.
-      if (key.state !== 'processing') yield [seen(key.item), () => this.#ofQueue(key)];
+      if (state !== 'processing') yield [seen(item), state, failures, waitingMs, () => this.#ofQueue(key)];
     }
-    for (const waiting of debounce?.entries() ?? []) yield [seen(waiting.request), () => this.#ofDebounce(waiting)];
+    for (const waiting of debounce?.entries() ?? []) {
+      const { request, waitingMs } = waiting;
+      const failures = queue?.numRequeues(request) ?? 0;
+      yield [seen(request), 'waiting', failures, waitingMs, () => this.#ofDebounce(waiting)];
+    }
     for (const failure of journal.terminal()) {
-      if (!again.has(failure)) yield [failure.request, () => this.#ofTerminal(failure)];
+      if (!again.has(failure)) yield [failure.request, 'failed', 0, undefined, () => this.#ofTerminal(failure)];
     }
+  }
+
+  /** A limiter counts what asked to run again too. */
+  #fails(request: Request, failures: number): boolean {
+    if (failures === 0) return false;
+    const { journal, causes } = this.#parts;
+    return journal.failureOf(request) !== undefined || causes.of(request).causes.some(({ kind }) => kind === 'retry');
   }
 
   *#queued(): Generator<QueuedKey<Request>> {

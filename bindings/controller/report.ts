@@ -46,6 +46,13 @@ export interface KeyReport {
   readonly moreCauses: number;
 }
 
+/** Most telling first: what is worked at, what fails, what is ready, what waits. */
+export function rankOf(state: KeyReport['state'], fails: boolean): number {
+  if (state === 'processing') return 0;
+  if (state === 'failed' || fails) return 1;
+  return state === 'ready' ? 2 : 3;
+}
+
 /** A failure, by its words alone. */
 export interface ErrorReport {
   /** `CapstanError STATUS` or the name of its class. */

@@ -1,7 +1,8 @@
 /** What a controller says of itself: the answer to "why is my object not reconciled?". */
-import { newControllerManagedBy, TerminalError } from 'capstan/controller';
+import { newControllerManagedBy, type ReportOptions, TerminalError } from 'capstan/controller';
 import { PriorityQueue, PrometheusProvider, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { Causes } from '../../bindings/controller/causes.ts';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, causeOf, fail, rig } from './rig.ts';
@@ -141,6 +142,26 @@ test('reads no more of a long queue than it is asked for', async () => {
   expect([report.keys.length, report.more, report.queue.waiting]).toEqual([20, true, 5000]);
   expect(snapshots).toHaveBeenCalledTimes(1);
   vi.restoreAllMocks();
+});
+
+// The live page sorted full reports of thousands of keys of each controller, to show fifty: with 40 controllers that held the event loop for most of a second.
+test('chooses the most telling among many, and makes a report of those alone', async () => {
+  const { source, start, clock, controller } = rig(answers({ bad: [fail] }));
+  await start();
+  for (let i = 0; i < 3000; i++) source.add(`r${i}`, { after: 10_000 - i });
+  source.add('bad');
+  await clock.settle();
+  const made = vi.spyOn(Causes.prototype, 'of');
+  onTestFinished(() => void vi.restoreAllMocks());
+  const names = (options: ReportOptions) => controller.report(options).keys.map(({ name }) => name);
+  expect(names({ limit: 3, among: 5000 })).toEqual(['bad', 'r2999', 'r2998']);
+  expect(names({ limit: 3, among: 5000, filter: 'default/r10' })).toEqual(['r10', 'r1099', 'r1098']);
+  expect(names({ limit: 2, among: 10 })).toEqual(['r9', 'r8']);
+  expect(names({ limit: 3, among: 2 })).toEqual(['r0', 'r1', 'r2']);
+  expect(made.mock.calls.length).toBeLessThan(20);
+  expect(controller.report({ limit: 3, among: 5000 }).more).toBe(true);
+  expect(names({ limit: 3000, among: 5000 })).toHaveLength(3000);
+  expect(() => controller.report({ among: -1 })).toThrow(/"among" expected an integer >= 0/);
 });
 
 test('reads a queue of many pages', async () => {

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReportOptions } from '../../controller/index.ts';
+import { RECENT_RUNS } from '../../controller/journal.ts';
 import { invalid, requireFunction, requireObject } from '../../errors.ts';
 import { livePage, livePagePolicy } from '../../generated/live-page.ts';
 import type { ManagerReport, ObjectReport } from '../report.ts';
@@ -114,7 +115,7 @@ function answerState(
     return json(response, 400, { message: invalid('limit', `an integer from 1 to ${HIGHEST_LIMIT}`, limit).message });
   let body: string;
   try {
-    const report = state({ filter, limit: ASKED });
+    const report = state({ filter, limit: Math.max(Number(limit), RECENT_RUNS), among: ASKED });
     const found = filter === '' ? undefined : find?.(filter, LIMIT, report.now);
     body = toJson(stateOf(report, { filter, limit: Number(limit) }, found));
   } catch (error) {

@@ -3,6 +3,7 @@
  * it; texts of errors are redacted; whatever was in a cache or an error is in a JSON string, never a name of a member.
  */
 import type { ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
+import { rankOf } from '../../controller/report.ts';
 import { nameOfError, textOfError } from '../../error-text.ts';
 import type { Request } from '../../request.ts';
 import type { InformerReport, ManagerReport, ObjectReport, RunnableReport } from '../report.ts';
@@ -37,7 +38,7 @@ export interface StateQuery {
   readonly limit: number;
 }
 
-/** How many keys a controller is asked for: they are sorted here, and what is most telling is shown. */
+/** Among how many keys a controller chooses the most telling. */
 export const ASKED = 5000;
 const MATCHES = 20;
 
@@ -118,12 +119,7 @@ function cut(controller: ControllerReport, filter: string, limit: number): Contr
   };
 }
 
-function rank(key: KeyReport): number {
-  const { state } = key;
-  if (state === 'processing') return 0;
-  if (state === 'failed' || hasFailed(key)) return 1;
-  return state === 'ready' ? 2 : 3;
-}
+const rank = (key: KeyReport): number => rankOf(key.state, hasFailed(key));
 
 function concernsSecrets({ groupKind, sources }: ControllerReport): boolean {
   return groupKind === 'Secret' || sources.some((source) => /\bsecrets?\b/i.test(source.name));
