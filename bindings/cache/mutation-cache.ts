@@ -27,7 +27,7 @@ export interface MutationCacheOptions<T extends object, I extends string> {
    * `onDelete` says so.
    */
   includeAdds?: boolean;
-  /** How many writes are kept; the one used longest ago goes first. Default 100. */
+  /** How many writes are kept; the one used longest ago goes first, from 256 on with a 256th of them. Default 100. */
   maxCacheSize?: number;
   clock?: Clock;
 }

@@ -7,7 +7,7 @@ import {
   MutationCache,
   type MutationCacheOptions,
 } from 'capstan/cache';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LRUExpire } from '../../bindings/cache/lru-expire.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
@@ -244,4 +244,19 @@ test('an LRU with expiry drops what was used longest ago, and does not count lis
   expect(lru.unexpired()).toEqual([['b', 2]]);
   lru.delete('b');
   expect([lru.get('b'), lru.get('c')]).toEqual([undefined, undefined]);
+});
+
+// Each write to a cache of 64000 that was full went over as many keys as had been dropped, some ten thousand.
+test('an LRU with expiry that is full and large seldom looks for what was used longest ago', () => {
+  const [size, writes] = [10_000, 5000];
+  const lru = new LRUExpire<number>(size, new FakeClock());
+  for (let i = 0; i < size; i++) lru.set(`k${i}`, i, 10);
+  const looks = vi.spyOn(Map.prototype, 'keys');
+  onTestFinished(() => looks.mockRestore());
+  for (let i = size; i < size + writes; i++) lru.set(`k${i}`, i, 10);
+  expect(looks.mock.calls.length).toBeLessThan(writes / 30);
+  const kept = lru.unexpired();
+  expect(kept.length).toBeGreaterThan(size * 0.99);
+  expect(kept.length).toBeLessThanOrEqual(size);
+  expect(kept.at(-1)).toEqual([`k${size + writes - 1}`, size + writes - 1]);
 });
