@@ -16,8 +16,8 @@ import { IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, entryReady, pushEntry } f
 import { internRead, timeColumn } from "./keys";
 import { readKey, readPair } from "./text";
 import {
-  L_LOWER, L_OLDEST, L_PRIORITY, L_READY, L_WAITING, N_CLOSED, N_COUNT, N_EVERY, N_TOP, enterLine, firstOf, leaveLine, levelAt, levelFor, levelOf,
-  levelsFree, levelsNew,
+  L_OLDEST, L_PRIORITY, L_READY, L_WAITING, N_CLOSED, N_COUNT, countKeys, enterLine, firstOf, leaveLine, levelAt, levelFor, levelOf,
+  levelsFree, levelsNew, nextLevel, sweepOften,
 } from "./levels";
 import { NOT_READY, S_ADDS, endWait, queueFree, queueNew, bucketOf, startProcessing } from "./queue";
 import {
@@ -53,11 +53,6 @@ function levelsOf(queue: usize): usize {
 }
 
 @inline
-function count(level: usize, field: usize, by: i32): void {
-  store<i32>(level + field, load<i32>(level + field) + by);
-}
-
-@inline
 function nextNumber(queue: usize): u32 {
   const number = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
   store<u32>(queue, number, Q_HEAP_SEQUENCE);
@@ -71,11 +66,12 @@ function becomeReady(queue: usize, slot: u32, level: usize, now: f64): i32 {
   store<u32>(record, meta | DIRTY, R_META);
   store<f64>(timesOf(queue, slot), now, M_ADDED);
   store<u32>(queue, load<u32>(queue, Q_DIRTY) + 1, Q_DIRTY);
-  count(level, L_READY, 1);
+  const levels = levelsOf(queue);
+  countKeys(levels, level, L_READY, 1);
   const stats = <usize>load<u32>(queue, Q_STATS);
   if (stats != 0) store<f64>(stats, load<f64>(stats, S_ADDS) + 1, S_ADDS);
   if (meta & PROCESSING) return slot | NOT_READY;
-  enterLine(queue, levelsOf(queue), level, slot);
+  enterLine(queue, levels, level, slot);
   return slot;
 }
 
@@ -84,14 +80,15 @@ function raise(queue: usize, slot: u32, level: usize): i32 {
   const times = timesOf(queue, slot);
   const record = recordOf(queue, slot);
   raisedFrom = load<i32>(times, M_PRIORITY);
-  const old = levelOf(levelsOf(queue), raisedFrom);
+  const levels = levelsOf(queue);
+  const old = levelOf(levels, raisedFrom);
   const hidden = load<u32>(record, R_META) & PROCESSING;
-  if (!hidden) leaveLine(queue, old, slot);
-  count(old, L_READY, -1);
-  count(level, L_READY, 1);
+  if (!hidden) leaveLine(queue, levels, old, slot);
+  countKeys(levels, old, L_READY, -1);
+  countKeys(levels, level, L_READY, 1);
   store<i32>(times, load<i32>(level, L_PRIORITY), M_PRIORITY);
   store<u32>(record, nextNumber(queue), R_SEQUENCE);
-  if (!hidden) enterLine(queue, levelsOf(queue), level, slot);
+  if (!hidden) enterLine(queue, levels, level, slot);
   return slot | RAISED;
 }
 
@@ -122,7 +119,7 @@ function put(queue: usize, slot: u32, level: usize, now: f64, after: f64, how: u
   }
   store<u32>(record, meta | WAITING | (how & IS_BACKOFF ? BACKOFF : 0), R_META);
   store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
-  count(level, L_WAITING, 1);
+  countKeys(levelsOf(queue), level, L_WAITING, 1);
   pushEntry(queue, slot, now + after, number);
   return slot | WAITS;
 }
@@ -131,11 +128,12 @@ function putWaiting(queue: usize, slot: u32, level: usize, now: f64, after: f64,
   const record = recordOf(queue, slot);
   const times = timesOf(queue, slot);
   const meta = load<u32>(record, R_META);
-  let own = levelOf(levelsOf(queue), load<i32>(times, M_PRIORITY));
+  const levels = levelsOf(queue);
+  let own = levelOf(levels, load<i32>(times, M_PRIORITY));
   const raised = load<i32>(level, L_PRIORITY) > load<i32>(own, L_PRIORITY);
   if (raised) {
-    count(own, L_WAITING, -1);
-    count(level, L_WAITING, 1);
+    countKeys(levels, own, L_WAITING, -1);
+    countKeys(levels, level, L_WAITING, 1);
     own = level;
     store<i32>(times, load<i32>(level, L_PRIORITY), M_PRIORITY);
   }
@@ -154,7 +152,7 @@ function putWaiting(queue: usize, slot: u32, level: usize, now: f64, after: f64,
   } else {
     store<u32>(record, number, R_SEQUENCE);
     endWait(queue, record);
-    count(own, L_WAITING, -1);
+    countKeys(levels, own, L_WAITING, -1);
     return becomeReady(queue, slot, own, now);
   }
   if (isOther) pushEntry(queue, slot, at, number);
@@ -207,7 +205,8 @@ export function addDue(queue: usize, slot: u32, now: f64): void {
 
 /** A key that does not wait any more is none of its level's waiting ones. */
 export function leaveWaiting(queue: usize, slot: u32): void {
-  count(levelOf(levelsOf(queue), load<i32>(timesOf(queue, slot), M_PRIORITY)), L_WAITING, -1);
+  const levels = levelsOf(queue);
+  countKeys(levels, levelOf(levels, load<i32>(timesOf(queue, slot), M_PRIORITY)), L_WAITING, -1);
 }
 
 /** done() of a key that has become ready meanwhile. */
@@ -216,47 +215,17 @@ export function backInLine(queue: usize, slot: u32): void {
   enterLine(queue, levels, levelOf(levels, load<i32>(timesOf(queue, slot), M_PRIORITY)), slot);
 }
 
-/** Of the first keys of this level and of those below it the one that comes next by age. */
-function oldestOf(queue: usize, levels: usize, top: usize, every: f64): usize {
-  let best = top;
-  let bestRank: f64 = Infinity;
-  for (let level = top; level != 0; level = <usize>load<u32>(level, L_LOWER)) {
-    const first = firstOf(queue, levels, level);
-    if (first == 0) continue;
-    const rank = load<f64>(timesOf(queue, first - 1), M_ADDED) - <f64>load<i32>(level, L_PRIORITY) * every;
-    if (rank < bestRank) {
-      best = level;
-      bestRank = rank;
-    }
-  }
-  return best;
-}
-
 /** Hands out the first ready key: its slot, or NOTHING. */
 export function takeByLevel(queue: usize, now: f64): i32 {
   const levels = levelsOf(queue);
-  if (load<u32>(levels, N_CLOSED) != 0) return NOTHING;
-  let level = <usize>load<u32>(levels, N_TOP);
-  let first = firstOf(queue, levels, level);
-  while (first == 0) {
-    const lower = <usize>load<u32>(level, L_LOWER);
-    if (lower == 0) break;
-    level = lower;
-    first = firstOf(queue, levels, level);
-  }
-  store<u32>(levels, <u32>level, N_TOP);
-  if (first == 0) return NOTHING;
-  const every = load<f64>(levels, N_EVERY);
-  if (every != 0) {
-    level = oldestOf(queue, levels, level, every);
-    first = firstOf(queue, levels, level);
-  }
-  const slot = first - 1;
-  leaveLine(queue, level, slot);
-  count(level, L_READY, -1);
+  sweepOften(levels);
+  const level = nextLevel(levels);
+  if (level == 0 || load<u32>(levels, N_CLOSED) != 0) return NOTHING;
+  const slot = firstOf(queue, levels, level) - 1;
+  const next = leaveLine(queue, levels, level, slot);
+  countKeys(levels, level, L_READY, -1);
   lastPriority = load<i32>(level, L_PRIORITY);
   const record = recordOf(queue, slot);
-  const next = firstOf(queue, levels, level);
   // As touchAhead in queue.ts, but no further than the next key: those behind it are known by loading it.
   store<u64>(queue, bucketOf(queue, record) ^ (next != 0 ? load<u64>(recordOf(queue, next - 1)) : 0), Q_TOUCHED);
   startProcessing(queue, slot, record, now);

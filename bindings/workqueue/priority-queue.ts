@@ -31,7 +31,7 @@ export interface PriorityQueueOptions<T> extends QueueOptions<T> {
    * No level starves: an item of priority p that has been ready for w milliseconds counts as one of priority p + w / everyMs. So no item is
    * overtaken by an item of priority q that became ready more than (q − p) · everyMs after it. Then keys of one priority stand in line by the time
    * at which they became ready, also those whose priority was raised or whose wait was ended by an add (controller-runtime puts the former last
-   * and the latter where they would have stood). Each get looks at the first key of every level. Off by default.
+   * and the latter where they would have stood). Off by default.
    */
   aging?: { everyMs: number };
 }
