@@ -51,6 +51,8 @@ interface FakeTimer {
   run: () => void;
 }
 
+const isBefore = (a: FakeTimer, b: FakeTimer): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
+
 /**
  * A clock that moves only when told to.
  *
@@ -64,6 +66,8 @@ export class FakeClock implements Clock {
   #now: number;
   #order = 0;
   readonly #timers = new Set<FakeTimer>();
+  /** All timers, the next one first: a binary heap. Those that are no longer set are dropped when they come up, or are more than the others. */
+  #heap: FakeTimer[] = [];
 
   constructor(startMs = 0) {
     if (!Number.isFinite(startMs)) throw invalid('startMs', 'a finite number', startMs);
@@ -79,11 +83,20 @@ export class FakeClock implements Clock {
     if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('ms', 'a number of milliseconds', ms);
     const timer: FakeTimer = { at: this.#now + Math.max(ms, 0), order: this.#order++, run };
     this.#timers.add(timer);
+    const heap = this.#heap;
+    let at = heap.length;
+    for (let up = (at - 1) >> 1; at > 0 && isBefore(timer, heap[up] as FakeTimer); up = (at - 1) >> 1) {
+      heap[at] = heap[up] as FakeTimer;
+      at = up;
+    }
+    heap[at] = timer;
     return timer;
   }
 
   clearTimer(timer: unknown): void {
     this.#timers.delete(timer as FakeTimer);
+    if (this.#heap.length <= 2 * this.#timers.size) return;
+    this.#heap = [...this.#timers].sort((a, b) => (isBefore(a, b) ? -1 : 1)); // what is sorted is a heap
   }
 
   /** How many timers are set. */
@@ -121,13 +134,20 @@ export class FakeClock implements Clock {
   }
 
   #due(limit: number): FakeTimer | undefined {
-    let first: FakeTimer | undefined;
-    for (const timer of this.#timers) {
-      if (timer.at > limit) continue;
-      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order))
-        first = timer;
+    const heap = this.#heap;
+    for (let next = heap[0]; next !== undefined; next = heap[0]) {
+      if (this.#timers.has(next)) return next.at <= limit ? next : undefined;
+      const last = heap.pop() as FakeTimer;
+      let at = 0;
+      for (let down = 1; down < heap.length; down = 2 * at + 1) {
+        if (down + 1 < heap.length && isBefore(heap[down + 1] as FakeTimer, heap[down] as FakeTimer)) down++;
+        if (isBefore(last, heap[down] as FakeTimer)) break;
+        heap[at] = heap[down] as FakeTimer;
+        at = down;
+      }
+      if (heap.length > 0) heap[at] = last;
     }
-    return first;
+    return undefined;
   }
 
   #fire(timer: FakeTimer): void {

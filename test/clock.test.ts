@@ -1,0 +1,79 @@
+/** bindings/clock.ts: which timers a FakeClock fires, and what many of them cost. */
+import { describe, expect, test } from 'vitest';
+import { FakeClock } from '../bindings/clock.ts';
+import { growth, STEEP } from './growth.ts';
+import { Random, testSeed } from './random.ts';
+
+const seed = testSeed();
+console.log(`test/clock.test.ts: CAPSTAN_SEED=${seed}`);
+
+describe('FakeClock', () => {
+  test('fires by time, at one time by the order of setting, also what is set and cleared meanwhile', () => {
+    const random = new Random(seed);
+    const clock = new FakeClock();
+    const model = new Map<unknown, { at: number; id: number }>();
+    const fired: number[] = [];
+    const expected: number[] = [];
+    let ids = 0;
+    const set = (): void => {
+      const id = ids++;
+      const after = random.int(20);
+      const timer = clock.setTimer(() => {
+        // The earliest of what is set, which is in the order of setting.
+        const all = [...model].filter(([, { at }]) => at <= clock.now());
+        const [next, { id: due }] = all.reduce((least, one) => (one[1].at < least[1].at ? one : least)) as [
+          unknown,
+          { id: number },
+        ];
+        expected.push(due);
+        fired.push(id);
+        model.delete(next);
+        if (random.chance(0.3)) set();
+        if (random.chance(0.3)) clear();
+      }, after);
+      model.set(timer, { at: clock.now() + after, id });
+    };
+    const clear = (): void => {
+      if (model.size === 0) return;
+      const timer = random.pick([...model.keys()]);
+      model.delete(timer);
+      clock.clearTimer(timer);
+      clock.clearTimer(timer);
+    };
+    for (let i = 0; i < 5_000; i++) {
+      const choice = random.next();
+      if (choice < 0.6) set();
+      else if (choice < 0.85) clear();
+      else clock.step(random.int(8));
+      expect(clock.timers(), `seed ${seed}, change ${i}`).toBe(model.size);
+      for (const { at } of model.values()) if (at < clock.now()) expect.fail(`seed ${seed}, change ${i}: not fired`);
+    }
+    expect(fired, `seed ${seed}`).toEqual(expected);
+    expect(fired.length).toBeGreaterThan(500);
+  });
+
+  // Every timer that fired was looked for among all: a million that were due at once never ended.
+  test.each([
+    ['that fire in their order', (clock: FakeClock, i: number) => clock.setTimer(() => {}, i)],
+    ['that fire in the opposite order', (clock: FakeClock, i: number) => clock.setTimer(() => {}, 1e6 - i)],
+    [
+      'of which most are cleared',
+      (clock: FakeClock, i: number) => {
+        const timer = clock.setTimer(() => {}, i);
+        if (i % 4 > 0) clock.clearTimer(timer);
+      },
+    ],
+    ['that set another', (clock: FakeClock, i: number) => clock.setTimer(() => clock.setTimer(() => {}, i), i)],
+  ])('takes about as long for each of many timers as for each of few: %s', async (_, set) => {
+    const ratio = await growth(1_000, (timers) => () => {
+      const clock = new FakeClock();
+      clock.setTimer(() => {}, 2e6);
+      for (let i = 0; i < timers; i++) set(clock, i);
+      clock.step(1e6);
+      expect(clock.timers()).toBeLessThanOrEqual(1 + timers);
+      clock.step(1e6);
+      expect(clock.timers()).toBe(0);
+    });
+    expect(ratio).toBeLessThan(STEEP);
+  });
+});
