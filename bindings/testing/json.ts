@@ -59,6 +59,15 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   return members === 0;
 }
 
+/** A text that values have in common if they are the same by `sameJson`, to find them by. */
+export function jsonKey(value: Json | undefined): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(jsonKey).join()}]`;
+  if (!isObject(value)) return String(value);
+  const names = Object.keys(value).filter((name) => value[name] !== undefined);
+  return `{${names.sort().map((name) => `${JSON.stringify(name)}:${jsonKey(value[name])}`)}}`;
+}
+
 /** A value as Go's %v prints it, for messages of the real server that quote one. */
 export function goText(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;

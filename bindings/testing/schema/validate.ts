@@ -3,7 +3,7 @@
  * not change (ratcheting). Rules in CEL (`x-kubernetes-validations`) are not evaluated.
  * kube-openapi: pkg/validation; apiextensions-apiserver: pkg/apiserver/validation, pkg/registry/customresource.
  */
-import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
+import { isObject, type Json, type JsonObject, jsonKey, sameJson } from '../json.ts';
 import { type FieldError, fieldInvalid, fieldNotSupported, fieldRequired, fieldTooLong } from '../status.ts';
 import { formatError } from './formats.ts';
 import { additional, isEmbedded, isIntOrString, type Schema, schemaAt } from './structural.ts';
@@ -143,17 +143,23 @@ function validateList(schema: Schema, value: readonly Json[], old: Json | undefi
     errors.push({ field: path, reason: 'FieldValueTooMany', message });
   }
   const keyOf = keysOf(schema);
-  const was = Array.isArray(old) ? (old as readonly Json[]) : [];
+  const earlier = new Set<string>();
+  // Only the items of a list by keys are known to be the same after an update. Of those with one key the first counts.
+  const was = new Map<string, Json>();
+  if (keyOf !== undefined && Array.isArray(old))
+    for (const item of (old as readonly Json[]).toReversed()) was.set(jsonKey(keyOf(item)), item);
   const items = schemaAt(schema, 'items');
   for (const [at, item] of value.entries()) {
-    const key = keyOf?.(item);
-    const earlier = key === undefined ? undefined : value.slice(0, at).some((other) => sameJson(keyOf?.(other), key));
-    if (earlier) {
-      const message = `Duplicate value: ${JSON.stringify(key)}`;
-      errors.push({ field: `${path}[${at}]`, reason: 'FieldValueDuplicate', message });
+    let before: Json | undefined;
+    if (keyOf !== undefined) {
+      const key = jsonKey(keyOf(item));
+      if (earlier.has(key)) {
+        const message = `Duplicate value: ${JSON.stringify(keyOf(item))}`;
+        errors.push({ field: `${path}[${at}]`, reason: 'FieldValueDuplicate', message });
+      }
+      earlier.add(key);
+      if (isObject(item)) before = was.get(key);
     }
-    // Only the items of a list by keys are known to be the same after an update.
-    const before = isObject(item) && key !== undefined ? was.find((other) => sameJson(keyOf?.(other), key)) : undefined;
     if (items !== undefined) errors.push(...validate(items, item, before, `${path}[${at}]`));
   }
   return errors;

@@ -1,0 +1,58 @@
+/** Lists by keys, sets and ordered lists of thousands of items: what is done with one must not take longer the more there are. */
+import { describe, expect, test } from 'vitest';
+import { type Json, type JsonObject, jsonKey, sameJson } from '../../bindings/testing/json.ts';
+import { validateObject } from '../../bindings/testing/schema/validate.ts';
+import { growth, STEEP } from '../growth.ts';
+import { Random, testSeed } from '../random.ts';
+
+const seed = testSeed();
+console.log(`test/testing/long-lists.test.ts: CAPSTAN_SEED=${seed}`);
+
+test('values have one key exactly if they are the same', () => {
+  const random = new Random(seed);
+  const scalars = ['', '1', 'null', '{}', 'a,b', '"', 1, 0, -0, 1.5, Number.POSITIVE_INFINITY, true, null];
+  const value = (depth: number): Json => {
+    const kind = depth === 0 ? 2 : random.int(3);
+    if (kind === 2) return random.pick(scalars);
+    const few = Array.from({ length: random.int(3) }, () => value(depth - 1));
+    if (kind === 0) return few;
+    const member = (): [string, Json | undefined] => [
+      random.pick(['a', 'b', '__proto__', '1', 'a:1']),
+      random.chance(0.1) ? undefined : value(depth - 1),
+    ];
+    return Object.fromEntries(few.map(member)) as JsonObject;
+  };
+  let same = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const [a, b] = [value(2), value(2)];
+    expect(jsonKey(a) === jsonKey(b), `seed ${seed}, pair ${i}: ${jsonKey(a)} and ${jsonKey(b)}`).toBe(sameJson(a, b));
+    if (sameJson(a, b)) same++;
+  }
+  expect(same).toBeGreaterThan(100);
+  expect(jsonKey({ b: 1, a: [{ d: 1, c: undefined }] })).toBe(jsonKey({ a: [{ d: 1 }], b: 1 }));
+});
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+// Each item was held against all before it, and looked for among all of the old object.
+describe('the schema of a custom object takes each item of a long list once', () => {
+  const list = (type: object, items: object): object => ({ properties: { list: { type: 'array', items, ...type } } });
+  test.each<[what: string, schema: object, item: (i: number) => Json]>([
+    [
+      'by keys',
+      list(
+        { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+        { type: 'object', properties: { name: { type: 'string' } } },
+      ),
+      (i) => ({ name: `n${i}`, value: i }),
+    ],
+    ['a set', list({ 'x-kubernetes-list-type': 'set' }, { type: 'string' }), (i) => `n${i}`],
+  ])('%s', async (_, schema, item) => {
+    const ratio = await growth(100, (count) => {
+      const old = { list: numbers(count).map(item) };
+      const now = { list: [...numbers(count - 1).map(item), item(count)] };
+      return () => expect(validateObject(schema as JsonObject, now, old)).toEqual([]);
+    });
+    expect(ratio).toBeLessThan(STEEP);
+  });
+});
