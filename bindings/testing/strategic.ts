@@ -3,7 +3,7 @@
  * directives say the rest: `$patch`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`.
  * apimachinery: pkg/util/strategicpatch/patch.go.
  */
-import { goText, isObject, type Json, type JsonObject, sameJson, withoutNulls } from './json.ts';
+import { goText, isObject, type Json, type JsonObject, jsonKey, withoutNulls } from './json.ts';
 import type { Atom, PatchRule } from './schema/atoms.ts';
 import { memberType } from './schema/atoms.ts';
 import { ApiError, badRequest } from './status.ts';
@@ -53,9 +53,10 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
       const list = result.get(from);
       if (!isList(list)) continue;
       if (!isList(value)) throw notAList(value);
+      const gone = new Set(value.map(jsonKey));
       result.set(
         from,
-        list.filter((item) => !has(value, item)),
+        list.filter((item) => !gone.has(jsonKey(item))),
       );
       continue;
     }
@@ -84,10 +85,11 @@ function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   if (keys === undefined) return original;
   const wrong = (): ApiError => badRequest('invalid patch format of retainKeys');
   if (!isList(keys)) throw wrong();
+  const stay = new Set(keys);
   for (const [name, value] of Object.entries(patch)) {
-    if (!name.startsWith('$') && value !== null && !has(keys, name)) throw wrong();
+    if (!name.startsWith('$') && value !== null && !stay.has(name)) throw wrong();
   }
-  return Object.fromEntries(Object.entries(original).filter(([name]) => has(keys, name)));
+  return Object.fromEntries(Object.entries(original).filter(([name]) => stay.has(name)));
 }
 
 /** Lists with an order are merged and ordered first, and are then done. */
@@ -117,10 +119,12 @@ function setOrders(
 
 /** The items of a patch must come in the order that it asks for. */
 function requireOrdered(items: readonly Json[], order: readonly Json[], mergeKey: string | undefined): void {
+  const names = order.map((item) => nameOf(item, mergeKey));
   let at = 0;
   for (const item of items) {
     if (isObject(item) && item[PATCH] === 'delete') continue;
-    while (at < order.length && !sameItem(order[at] as Json, item, mergeKey)) at++;
+    const name = nameOf(item, mergeKey);
+    while (at < order.length && (name === undefined || names[at] !== name)) at++;
     if (at === order.length) {
       throw failed(
         `The order in patch list:\n${goText(items)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
@@ -141,8 +145,7 @@ function mergeList(
   if (original.length === 0 && patch.length === 0) return original;
   requireOneType(original, patch);
   if (!isObject(original[0] ?? patch[0])) {
-    const all = [...original, ...patch].filter((item, at, items) => items.indexOf(item) === at);
-    return arrange(all, patch, original, undefined);
+    return arrange([...new Set([...original, ...patch])], patch, original, undefined);
   }
   if (mergeKey === undefined) throw failed(`cannot merge lists without merge key for ${name}`);
   const items = type?.map?.field(name)?.type().list?.items();
@@ -162,31 +165,34 @@ function mergeObjects(
   patch: readonly JsonObject[],
   mergeKey: string,
 ): readonly Json[] {
-  const keyOf = (item: JsonObject): Json => {
+  const keyOf = (item: JsonObject): string => {
     const key = item[mergeKey];
     if (key === undefined) throw failed(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
-    return key;
+    return jsonKey(key);
   };
-  let left: readonly JsonObject[] = original;
+  const gone = new Set<string | undefined>();
   const rest: JsonObject[] = [];
   let replace = false;
   for (const item of patch) {
     const directive = item[PATCH];
     if (directive === undefined) rest.push(item);
-    else if (directive === 'delete') {
-      const key = keyOf(item);
-      left = left.filter((other) => !sameJson(other[mergeKey], key));
-    } else if (directive === 'replace') replace = true;
+    else if (directive === 'delete') gone.add(keyOf(item));
+    else if (directive === 'replace') replace = true;
     else if (directive === 'merge') throw failed('merging lists cannot yet be specified in the patch');
     else throw badDirective(directive, item);
   }
   if (replace) return rest;
+  const left = original.filter((item) => !gone.has(nameOf(item, mergeKey)));
   const merged = [...left];
+  const places = placesIn(left, mergeKey);
   for (const item of rest) {
     const key = keyOf(item);
-    const at = merged.findIndex((other) => sameJson(other[mergeKey], key));
-    if (at < 0) merged.push((withoutDirectives(item) ?? {}) as JsonObject);
-    else merged[at] = mergeMap(items, merged[at] as JsonObject, item);
+    const at = places.get(key) ?? merged.length;
+    const had = merged[at];
+    const made = had === undefined ? withoutDirectives(item) : mergeMap(items, had, item);
+    merged[at] = (made ?? {}) as JsonObject;
+    places.delete(key); // with a key of null it is gone
+    places.set(jsonKey(merged[at][mergeKey]), at);
   }
   return arrange(merged, rest, left, mergeKey);
 }
@@ -201,43 +207,42 @@ function arrange(
   serverOrder: readonly Json[],
   mergeKey: string | undefined,
 ): readonly Json[] {
-  const indexIn = (order: readonly Json[], item: Json): number =>
-    order.findIndex((other) => sameItem(other, item, mergeKey));
-  const sorted = (items: readonly Json[], order: readonly Json[]): Json[] =>
-    [...items].sort((a, b) => indexIn(order, a) - indexIn(order, b));
-  const patched = sorted(
-    merged.filter((item) => indexIn(patchOrder, item) >= 0),
-    patchOrder,
-  );
-  const server = sorted(
-    merged.filter((item) => indexIn(patchOrder, item) < 0),
-    serverOrder,
-  );
+  const [inPatch, inServer] = [placesIn(patchOrder, mergeKey), placesIn(serverOrder, mergeKey)];
+  const items = merged.map((item) => {
+    const name = nameOf(item, mergeKey);
+    return { item, patch: inPatch.get(name) ?? -1, server: inServer.get(name) ?? -1 };
+  });
+  const patched = items.filter(({ patch }) => patch >= 0).sort((a, b) => a.patch - b.patch);
+  const server = items.filter(({ patch }) => patch < 0).sort((a, b) => a.server - b.server);
   const result: Json[] = [];
   for (let left = 0, right = 0; left < server.length || right < patched.length; ) {
     const [mine, theirs] = [server[left], patched[right]];
-    let takeMine = theirs === undefined;
-    if (mine !== undefined && theirs !== undefined) {
-      const [before, after] = [indexIn(serverOrder, mine), indexIn(serverOrder, theirs)];
-      takeMine = before >= 0 && after >= 0 && before < after;
-    }
-    if (takeMine) {
-      result.push(mine as Json);
+    if (mine !== undefined && (theirs === undefined || (mine.server >= 0 && mine.server < theirs.server))) {
+      result.push(mine.item);
       left++;
-    } else {
-      result.push(theirs as Json);
+    } else if (theirs !== undefined) {
+      result.push(theirs.item);
       right++;
     }
   }
   return result;
 }
 
-function sameItem(a: Json, b: Json, mergeKey: string | undefined): boolean {
-  if (mergeKey === undefined) return sameJson(a, b);
-  return isObject(a) && isObject(b) && sameJson(a[mergeKey], b[mergeKey]);
+/** The first place of each item in a list, by its name. */
+function placesIn(list: readonly Json[], mergeKey: string | undefined): Map<string | undefined, number> {
+  const places = new Map<string | undefined, number>();
+  for (const [at, item] of list.entries()) {
+    const name = nameOf(item, mergeKey);
+    if (name !== undefined && !places.has(name)) places.set(name, at);
+  }
+  return places;
 }
 
-const has = (list: readonly Json[], item: Json): boolean => list.some((other) => sameJson(other, item));
+/** What items of a list that are the same have in common; undefined: it is the same as no other. */
+function nameOf(item: Json, mergeKey: string | undefined): string | undefined {
+  if (mergeKey === undefined) return jsonKey(item);
+  return isObject(item) ? jsonKey(item[mergeKey]) : undefined;
+}
 
 /** What a patch adds, less all that has a `$patch`, whatever it says; undefined: it has one itself. Other directives stay, to be told of as unknown fields. */
 function withoutDirectives(value: Json): Json | undefined {

@@ -1,7 +1,11 @@
 /** Lists by keys, sets and ordered lists of thousands of items: what is done with one must not take longer the more there are. */
 import { describe, expect, test } from 'vitest';
+import { merge } from '../../bindings/testing/apply/merge.ts';
+import { fieldsOf } from '../../bindings/testing/apply/typed.ts';
 import { type Json, type JsonObject, jsonKey, sameJson } from '../../bindings/testing/json.ts';
+import { typeNamed } from '../../bindings/testing/schema/built-in.ts';
 import { validateObject } from '../../bindings/testing/schema/validate.ts';
+import { strategicPatch } from '../../bindings/testing/strategic.ts';
 import { growth, STEEP } from '../growth.ts';
 import { Random, testSeed } from '../random.ts';
 
@@ -54,5 +58,60 @@ describe('the schema of a custom object takes each item of a long list once', ()
       return () => expect(validateObject(schema as JsonObject, now, old)).toEqual([]);
     });
     expect(ratio).toBeLessThan(STEEP);
+  });
+});
+
+// Each item was looked for among all others several times, by a patch of one too; to sort them did so for each comparison.
+describe('a long list of an object is merged by taking each item once', () => {
+  const POD = typeNamed('PodSpec');
+  const META = typeNamed('ObjectMeta');
+  const named = (i: number): JsonObject => ({ name: `n${i}` });
+  const spec = (count: number, value: string): JsonObject => ({
+    imagePullSecrets: numbers(count).map(named),
+    containers: [{ name: 'c', env: numbers(count).map((i) => ({ ...named(i), value })) }],
+  });
+  test.each<[what: string, make: (count: number) => () => unknown]>([
+    [
+      'a patch of one item',
+      (count) => () =>
+        strategicPatch(POD, spec(count, 'x'), { containers: [{ name: 'c', env: [{ name: 'n0', value: 'y' }] }] }),
+    ],
+    ['a patch of all', (count) => () => strategicPatch(POD, spec(count, 'x'), spec(count, 'y'))],
+    [
+      'a patch that removes all',
+      (count) => () =>
+        strategicPatch(POD, spec(count, 'x'), {
+          imagePullSecrets: numbers(count).map((i) => ({ ...named(i), $patch: 'delete' })),
+        }),
+    ],
+    [
+      'a patch with an order',
+      (count) => () =>
+        strategicPatch(POD, spec(count, 'x'), {
+          '$setElementOrder/imagePullSecrets': numbers(count).map((i) => named(count - i)),
+        }),
+    ],
+    [
+      'a patch of a list of texts',
+      (count) => () => {
+        const [texts, others] = [numbers(count).map(String), numbers(count).map((i) => `x${i}`)];
+        return strategicPatch(META, { finalizers: texts }, { finalizers: others });
+      },
+    ],
+    [
+      'a patch that removes texts',
+      (count) => () => {
+        const texts = numbers(count).map(String);
+        return strategicPatch(META, { finalizers: texts }, { '$deleteFromPrimitiveList/finalizers': texts });
+      },
+    ],
+    ['an applied configuration', (count) => () => merge(POD, spec(count, 'x'), spec(count, 'y'))],
+    [
+      'an applied configuration in another order',
+      (count) => () => merge(POD, spec(count, 'x'), { imagePullSecrets: numbers(count).map(named).reverse() }),
+    ],
+    ['what it owns', (count) => () => fieldsOf(POD, spec(count, 'x'))],
+  ])('%s', async (_, make) => {
+    expect(await growth(100, make)).toBeLessThan(STEEP);
   });
 });

@@ -41,31 +41,35 @@ function mergeItems(list: ListType, live: readonly Json[], config: readonly Json
     const merged = merge(list.items(), mine, theirs);
     if (merged !== undefined) out.push(merged);
   };
-  /** The object's item of that name; one that is there twice is not merged with. */
-  const liveItem = (element: string): Json | undefined =>
-    left.indexOf(element) === left.lastIndexOf(element) ? live[left.indexOf(element)] : null;
-  const shared = right.filter((element) => left.includes(element));
+  /** The object's items; one that is there twice is not merged with. */
+  const mineBy = new Map<string, Json>();
+  for (const [at, value] of live.entries()) {
+    const element = left[at] as string;
+    mineBy.set(element, mineBy.has(element) ? null : value);
+  }
+  const named = new Set(right);
+  const shared = right.filter((element) => mineBy.has(element)).values();
   const merged = new Set<string>();
-  let next = shared.shift();
+  let next = shared.next().value;
   for (let at = 0, to = 0; at < left.length || to < right.length; ) {
     const mine = left[at];
     const theirs = right[to];
     if (mine !== undefined && theirs !== undefined) {
       if (mine === theirs) {
         merged.add(mine);
-        take(liveItem(mine), config[to]);
+        take(mineBy.get(mine), config[to]);
         at++;
         to++;
-        next = shared.shift();
+        next = shared.next().value;
         continue;
       }
-      if (right.includes(mine) && next !== undefined && next !== mine) {
+      if (named.has(mine) && next !== undefined && next !== mine) {
         at++; // shared, but not the one whose turn it is
         continue;
       }
     }
     if (mine !== undefined) {
-      if (!right.includes(mine)) {
+      if (!named.has(mine)) {
         take(live[at], undefined);
         at++;
         continue;
@@ -74,9 +78,9 @@ function mergeItems(list: ListType, live: readonly Json[], config: readonly Json
     }
     if (theirs !== undefined) {
       merged.add(theirs);
-      take(left.includes(theirs) ? liveItem(theirs) : undefined, config[to]);
+      take(mineBy.get(theirs), config[to]);
       to++;
-      if (next === theirs) next = shared.shift();
+      if (next === theirs) next = shared.next().value;
     }
   }
   return out.length === 0 ? undefined : out;

@@ -41,11 +41,12 @@ function collect(type: Atom, value: Json, path: Path, into: Builder): void {
 
 function collectItems(list: ListType, items: readonly Json[], path: Path, into: Builder): void {
   const elements = items.map((value) => elementOf(list, value));
+  const [seen, twice] = [new Set<string>(), new Set<string>()];
+  for (const element of elements) (seen.has(element) ? twice : seen).add(element);
   for (const [at, value] of items.entries()) {
     const element = elements[at] as string;
     // An item that is there twice is owned as a whole.
-    const twice = elements.indexOf(element) !== elements.lastIndexOf(element);
-    if (!twice) collect(list.items(), value, [...path, element], into);
+    if (!twice.has(element)) collect(list.items(), value, [...path, element], into);
     into.insert([...path, element]);
   }
 }
