@@ -115,7 +115,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed.
+   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed, save where the memory's end leaves
+   * what was there before no blocks of its size.
    * @param untold for this package alone: nobody will see the objects
    */
   replace(list: readonly T[], resourceVersion: string, untold = false): void {
