@@ -78,7 +78,9 @@ function table(definitions: Map<string, Property>, served: readonly Kind[], goFi
     }
     const fields = Object.entries(type.properties ?? {}).map(([field, property]) => {
       const fallback = keys.has(field) && property.default !== undefined;
-      const mark = goFields[full]?.[field];
+      // Go would write 0, but every server puts the port's own number there: with no defaults here it is rather left out.
+      const isDefaulted = field === 'targetPort';
+      const mark = isDefaulted ? '?' : goFields[full]?.[field];
       if (mark === undefined) throw new Error(`Go has no ${full}.${field}: tools/go-fields is of another version`);
       return `${field}:${code(property, shortOf, visit, mark)}${fallback ? `=${String(property.default)}` : ''}`;
     });

@@ -52,8 +52,6 @@ export class Credentials {
   readonly #config: KubeConfigLike;
   readonly #clock: Clock;
   #reading: Reading | undefined;
-  /** Who was current at the last reading. */
-  #user: KubeConfigUser | undefined;
   /** The last material that TLS takes, and whose. */
   #fits: (Current & { readonly tls: TlsMaterial }) | undefined;
   /** It was told that former credentials are used. */
@@ -83,10 +81,8 @@ export class Credentials {
   async #ask(current: Current): Promise<Destination> {
     const { url, proxied } = clusterOf(this.#config);
     const what = `reading the kubeconfig's credentials for ${url.origin}`;
-    const { user } = current;
-    const kept = new Kept(this.#config, user);
-    if (!isDeepStrictEqual(this.#user, user)) kept.forgetUser();
-    this.#user = user;
+    const kept = new Kept(this.#config, current.user);
+    kept.forgetOthers();
     this.#renew(kept);
     const renewals = this.#renewals;
     let why: unknown;

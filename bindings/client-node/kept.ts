@@ -3,6 +3,7 @@
  * client-node has no method for that, so it is done by the names of their fields: where those are not there (another version, an authenticator of the
  * user's own), nothing is done.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { systemWallNow } from '../clock.ts';
 import { show } from '../errors.ts';
 
@@ -23,6 +24,9 @@ interface FileAuth {
   lastRead: unknown;
 }
 
+/** Whose token it is that a FileAuth keeps, whichever transports of the KubeConfig read it. */
+const owners = new WeakMap<FileAuth, KubeConfigUser | undefined>();
+
 export class Kept {
   readonly #user: KubeConfigUser | undefined;
   readonly #exec: ExecAuth | undefined;
@@ -41,9 +45,12 @@ export class Kept {
     if (this.#file !== undefined) this.#file.lastRead = null;
   }
 
-  /** What was read may be another user's. */
-  forgetUser(): void {
-    if (this.#file !== undefined) this.#file.token = null;
+  /** A token that was read for another user is not sent for this one. */
+  forgetOthers(): void {
+    const file = this.#file;
+    if (file === undefined) return;
+    if (!owners.has(file) || !isDeepStrictEqual(owners.get(file), this.#user)) file.token = null;
+    owners.set(file, this.#user);
   }
 
   /**

@@ -318,7 +318,8 @@ export class LeaderElector {
     const timeout = Math.max(renewDeadline / 2, 1000);
     const patience = new Deadline(clock, timeout + SLACK_MS);
     try {
-      return await abortable(ask({ clock, signal, timeout }), patience.signal);
+      // Awaited within, as a lock of plain JavaScript may answer without a promise.
+      return await abortable((async () => ask({ clock, signal, timeout }))(), patience.signal);
     } finally {
       patience.end();
     }

@@ -50,7 +50,7 @@ export class ManagedCache extends SharedInformerFactory {
     if (this.#signal !== undefined) super.start({ signal: this.#signal });
   }
 
-  /** What an informer reports where nobody listens, and as rarely; an error is what does not end by itself. */
+  /** What an informer reports where nobody listens, and as rarely; an error is what does not end by itself. What its cache refuses goes to the hook as well. */
   #telling<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): WatchErrorHandler {
     const name = this.nameOf(resource, selection);
     let parked = false;

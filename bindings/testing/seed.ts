@@ -6,8 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { CapstanError, invalid } from '../errors.ts';
 import { asKept, FieldTypeError, readFields } from './fields.ts';
 import { isObject, type Json, type JsonObject, stringAt } from './json.ts';
-import { apiVersionOf, type Kind, splitApiVersion } from './registry/kinds.ts';
-import { normalizeMetadata } from './registry/metadata.ts';
+import { storageKey } from './registry/forms.ts';
+import { type Kind, splitApiVersion } from './registry/kinds.ts';
+import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
 import type { Registry } from './registry/registry.ts';
 import { keyOf, metadataOf } from './registry/store.ts';
 import { assemble, prepare } from './registry/strategy.ts';
@@ -17,7 +18,7 @@ export function seed(registry: Registry, objects: readonly object[], now: string
   const wanted = objects.map((object, at) => read(registry, object, `objects[${at}]`, now));
   const keys = new Set<string>();
   for (const [at, { kind, key }] of wanted.entries()) {
-    const unique = `${apiVersionOf(kind)} ${kind.plural} ${key}`;
+    const unique = `${storageKey(kind)} ${key}`;
     if (keys.has(unique) || registry.store(kind).get(key) !== undefined) {
       throw new CapstanError(
         'INVALID_ARGUMENT',
@@ -39,7 +40,7 @@ function read(
   const sent = JSON.parse(JSON.stringify(given)) as Json;
   if (!isObject(sent)) throw invalid(what, 'an object', given);
   const kind = kindOf(registry, sent, what);
-  const metadata = normalizeMetadata(kind, sent.metadata);
+  const metadata = withPlace(what, () => normalizeMetadata(kind, sent.metadata));
   const name = stringAt(metadata, 'name');
   if (name === '') throw invalid(`${what}.metadata.name`, 'a name', metadata.name);
   const namespace = stringAt(metadata, 'namespace');
@@ -60,16 +61,18 @@ function read(
     ...(kind.generation === 'none' ? {} : { generation: 1 }),
     ...metadata,
   };
-  const object = prepare(kind, assemble(kind, complete, fieldsOf(kind, sent, what)));
+  // What Go leaves out or writes is no change when the object is written next.
+  const fields = withPlace(what, () => asKept(kind, readFields(kind, sent, undefined).object));
+  const object = prepare(kind, assemble(kind, complete, fields));
   return { kind, key: keyOf(namespace, stringAt(metadataOf(object), 'name')), object };
 }
 
-/** What Go leaves out or writes is no change when the object is written next. */
-function fieldsOf(kind: Kind, object: JsonObject, what: string): JsonObject {
+/** With the object of which a value is not of its field's type. */
+function withPlace<R>(what: string, read: () => R): R {
   try {
-    return asKept(kind, readFields(kind, object, undefined).object);
+    return read();
   } catch (error) {
-    if (!(error instanceof FieldTypeError)) throw error;
+    if (!(error instanceof FieldTypeError || error instanceof MetadataTypeError)) throw error;
     throw new CapstanError('INVALID_ARGUMENT', `${what}: ${error.message}`, { cause: error });
   }
 }

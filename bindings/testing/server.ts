@@ -57,7 +57,8 @@ export interface ApiServerOptions extends ServingOptions {
  * custom resources are converted as by the strategy None, also where a definition has a webhook for it; a definition is gone with its objects at once, whatever finalizers they have, and so is a
  * namespace; the formats of strings beyond date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are written, and owner references and
  * the members of embedded resources are not judged; apply patches are JSON, not YAML; an eviction looks at no disruption budget, and a Pod
- * on a node is gone at once; a strict patch is refused with the object in JavaScript's order of members; a member that stands twice in
+ * on a node is gone at once; nobody collects garbage, so that a Job or ReplicationController that is deleted without a `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server
+ * (say `Background`); what a definition's schema once cut from a stored object does not come back with a later one; a strict patch is refused with the object in JavaScript's order of members; a member that stands twice in
  * a body counts once, where Go would merge two maps. Numbers are JavaScript's: an integer beyond 2^53 loses digits.
  *
  * @example

@@ -223,7 +223,8 @@ test('what a decode error quotes is of its own line, of bytes that have come, an
   expect(told('ConfigMap')).toEqual([
     'a watch of v1 ConfigMap: not JSON, near "ata\\":{\\"name\\":\\"a\\"},\\"data\\":{\\"k\\":oops}}}"',
   ]);
-  expect(told('Secret')).toEqual(['a watch of v1 Secret: not JSON, near what is not said here']);
+  for (const kind of ['Secret', 'PartialObjectMetadata'])
+    expect(told(kind)).toEqual([`a watch of v1 ${kind}: not JSON, near what is not said here`]);
 });
 
 test('the end of what has come ends the quote, too', () => {

@@ -200,6 +200,9 @@ test('while the file of a token is empty or missing the former token is used, an
   state.valid = 'second'; // from now on it is read for each request
   writeFileSync(tokenFile, '');
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
+  // Nor does another transport of the KubeConfig take it for somebody else's.
+  expect(await ask(transportOf(config, { clock }))).toBe('401 Bearer first');
+  expect(told.splice(1)).toHaveLength(1);
   rmSync(tokenFile);
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
   expect(told).toEqual([

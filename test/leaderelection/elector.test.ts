@@ -663,3 +663,31 @@ describe('a lock that does not answer', () => {
     expect(clock.timers()).toBe(0);
   });
 });
+
+// What it answered was taken for a promise, so that its candidate never led.
+it('takes what a lock of plain JavaScript answers without a promise', async () => {
+  const clock = new FakeClock();
+  let record = { ...NO_RECORD };
+  const write = (next: typeof record): void => {
+    record = next;
+  };
+  const lock = {
+    identity: 'me',
+    get: () => record,
+    create: write,
+    update: write,
+    describe: () => 'x',
+    reference: () => ({}),
+  };
+  const cancel = new AbortController();
+  const elector = new LeaderElector({
+    lock: lock as unknown as LeaseLock,
+    clock,
+    callbacks: { onStartedLeading: () => undefined, onStoppedLeading: () => undefined },
+  });
+  const running = elector.run({ signal: cancel.signal });
+  await clock.run(1000);
+  expect([elector.holdsLease(), record.holderIdentity]).toEqual([true, 'me']);
+  cancel.abort();
+  await running;
+});

@@ -197,6 +197,10 @@ describe('a fake client', () => {
       [configMap('a', { metadata: { name: 'a', deletionTimestamp: '2026-01-01T00:00:00Z' } })],
     ],
     ['that is null', [null as unknown as object]],
+    [
+      'with a label that is no text',
+      [{ ...configMap('a'), metadata: { ...configMap('a').metadata, labels: { a: 1 } } }],
+    ],
   ])('refuses an object %s, and stores none of those with it', async ([, objects]) => {
     const transport = fakeTransport();
     expect(() => transport.add(configMap('first'), ...objects)).toThrow(

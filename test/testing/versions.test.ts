@@ -1,4 +1,6 @@
 /** A custom resource with several versions: one object under all of them. That a real server does so is for test/e2e/same-answers. */
+import { defineResource } from 'capstan/cache';
+import { fakeClient } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { APPLY_PATCH, brief, type Client, start } from './client.ts';
 
@@ -115,4 +117,29 @@ test('versions that nothing defines have their objects in common too, and are re
   expect((await api.get(path('v1'))).status).toBe(404);
   bringBack();
   expect((await api.get(path('v2'))).body.items).toEqual([]);
+});
+
+// The last one was taken without a word, and both versions showed it.
+test('an object is not seeded under two versions at once', () => {
+  const [v1, v2] = ['v1', 'v2'].map((each) =>
+    defineResource<{ metadata: { name: string; namespace: string } }>()({
+      ...{ group: 'example.com', version: each, kind: 'Web', plural: 'webs', namespaced: true },
+    }),
+  );
+  const metadata = { name: 'a', namespace: 'default' };
+  const objects = ['v1', 'v2'].map((each) => ({ apiVersion: `example.com/${each}`, kind: 'Web', metadata }));
+  expect(() => fakeClient({ resources: [v1 as never, v2 as never], objects })).toThrow(
+    'objects[1]: webs "default/a" is there already',
+  );
+});
+
+// They stayed as they had been until they were written next, which then counted as a change of their spec.
+test('objects that were there before their definition are shown by its schema from then on', async () => {
+  const { api } = await start();
+  await api.make(path('v1'), web('v1', 'a', { both: 'x', stray: 1 }));
+  await api.make(CRDS, definition(version('v1'), version('v2')));
+  const { body } = await api.get(`${path('v1')}/a`);
+  expect(body.spec).toEqual({ both: 'x', one: 'first' });
+  const sent = await api.send('PUT', `${path('v1')}/a`, { body });
+  expect((sent.body as { metadata: object }).metadata).toEqual(body.metadata);
 });

@@ -181,3 +181,10 @@ describe('objects that are there from the beginning', () => {
     );
   });
 });
+
+// It came back as 0, where a cluster has the port itself.
+test('a Service has no target port of 0 where none was said', async () => {
+  const { api } = await start();
+  const made = await api.make(`/api/v1/${IN}/services`, { metadata: { name: 'a' }, spec: { ports: [{ port: 80 }] } });
+  expect((made.spec as { ports: object[] }).ports).toEqual([{ port: 80, protocol: undefined }]);
+});

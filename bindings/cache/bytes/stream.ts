@@ -31,6 +31,8 @@ export const VERSION_END = 13;
 export const STAGED_VERSION = 14;
 export const STAGED_SHAPES = 15;
 
+/** Whose texts are not quoted; metadata may be a Secret's, with all of it in an annotation of kubectl's. */
+const IS_SECRET = / (Secret|PartialObjectMetadata)$/;
 /** Why a scan failed (assembly/json.ts). */
 const TOO_DEEP = 3;
 
@@ -129,7 +131,7 @@ export class ByteStream {
       return new CapstanError('DECODE', `${what}: a value nests deeper than ${maxDepth} levels`);
     }
     const start = words[at + VALUE_START] as number;
-    const near = what.endsWith(' Secret') ? 'what is not said here' : show(this.#around(start, failedAt));
+    const near = IS_SECRET.test(what) ? 'what is not said here' : show(this.#around(start, failedAt));
     return new CapstanError('DECODE', `${what}: not JSON, near ${near}`);
   }
 

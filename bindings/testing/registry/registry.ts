@@ -325,8 +325,8 @@ export class Registry {
     if (custom !== undefined) {
       const objects = this.store(custom);
       if (gone) objects.expire(this.versions.current);
-      // The real server opens the storage of a definition that has changed anew.
-      if (old !== undefined && !sameJson(old.spec, object.spec))
+      // The real server opens the storage of a definition that has changed anew. Here there may be objects before it.
+      if (old === undefined ? objects.size > 0 : !sameJson(old.spec, object.spec))
         objects.reread((each) =>
           prepare(this.kinds.get({ ...custom, ...splitApiVersion(stringAt(each, 'apiVersion')) }), each),
         );
