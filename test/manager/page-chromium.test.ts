@@ -28,7 +28,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       },
       find: (text, limit) => find?.(text, limit) ?? [],
     });
-  });
+  }, 90_000); // Chromium's first start on a machine that is busy
   afterAll(async () => {
     await browser?.stop();
     await server?.stop();
