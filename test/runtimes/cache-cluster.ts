@@ -5,6 +5,7 @@ import {
   fetchTransport,
   type KubeObject,
   ListWatch,
+  type Registration,
   type ResourceEventHandler,
   SharedIndexInformer,
   type Transport,
@@ -147,6 +148,7 @@ export class Watched {
   readonly told: string[] = [];
   /** What made it list again; lost connections that it resumed are left out. */
   readonly errors: unknown[] = [];
+  readonly #handler: Registration;
   readonly #running: Promise<void>;
 
   constructor(server: CaseServer, { watchList = false, ...options }: WatchedOptions = {}) {
@@ -172,13 +174,16 @@ export class Watched {
             : `delete ${object.metadata.name}`,
         ),
     };
-    this.informer.addEventHandler(handler);
+    this.#handler = this.informer.addEventHandler(handler);
     this.#running = this.informer.run();
   }
 
-  /** Synced, and the watch is open: what is written and injected from now on meets it. */
+  /**
+   * Synced, and the watch is open: what is written and injected from now on meets it. The handler has been told of the
+   * whole list, which on a busy machine takes more turns of the loop than filling the cache.
+   */
   async synced(): Promise<this> {
-    await until('the informer is synced', () => this.informer.hasSynced() && this.server.opened > 0);
+    await until('the handler is synced', () => this.#handler.hasSynced() && this.server.opened > 0);
     return this;
   }
 
