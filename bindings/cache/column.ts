@@ -1,9 +1,11 @@
 /**
  * The objects of a store by slot: as they were given, or as bytes in the core.
  *
- * Invariant: a slot in use has an object or a version, never both; a slot below `end` that has neither is free.
+ * Invariants: a slot in use has an object or a version, never both; a slot below `end` that has neither is free. A key has a slot or
+ * stands in `spare`, never both.
  */
 import type { CacheCore } from '../cache-core.ts';
+import { hasCode } from '../errors.ts';
 import { keyText } from '../key-text.ts';
 import { versionOf } from './bytes/lazy.ts';
 import type { Version } from './bytes/version.ts';
@@ -19,16 +21,20 @@ export interface Held<T> {
 export class Column<T extends object> {
   readonly #core: CacheCore;
   readonly #table: number;
+  readonly #keyOf: (object: T) => string;
   readonly versions: Versions | undefined;
   readonly objects: (T | undefined)[] = [];
   /** Of the slots with an object; those of versions are in the core alone. */
   readonly keys: (string | undefined)[] = [];
+  /** Objects for which the end of memory left no slot, by key: no index knows them. Only after a list that failed, until the next. */
+  readonly spare = new Map<string, T>();
   end = 0;
 
   /** @param table the key table of the store, in `core` */
-  constructor(core: CacheCore, table: number, versions: Versions | undefined) {
+  constructor(core: CacheCore, table: number, versions: Versions | undefined, keyOf: (object: T) => string) {
     this.#core = core;
     this.#table = table;
+    this.#keyOf = keyOf;
     this.versions = versions;
   }
 
@@ -68,8 +74,30 @@ export class Column<T extends object> {
     for (let slot = 0; slot < this.end; slot++) if (this.has(slot)) yield slot;
   }
 
+  /** Of slots; without the spare ones. */
   *entries(): Generator<readonly [number, T]> {
     for (const slot of this.slots()) yield [slot, this.at(slot) as T];
+  }
+
+  list(): T[] {
+    const objects = [...this.spare.values()];
+    for (const slot of this.slots()) objects.push(this.at(slot) as T);
+    return objects;
+  }
+
+  listKeys(): string[] {
+    const keys = [...this.spare.keys()];
+    for (const slot of this.slots()) keys.push(this.keyAt(slot));
+    return keys;
+  }
+
+  /** What stands without a slot under an object's key. */
+  spareOf(object: T): T | undefined {
+    return this.spare.size === 0 ? undefined : this.spare.get(this.#keyOf(object));
+  }
+
+  dropSpare(object: T): void {
+    if (this.spare.size > 0) this.spare.delete(this.#keyOf(object));
   }
 
   /** The objects of slots in use. */
@@ -87,6 +115,7 @@ export class Column<T extends object> {
     if (this.objects[slot] === undefined) this.versions?.remove(slot);
     this.objects[slot] = object;
     if (this.keys[slot] === undefined) this.keys[slot] = key; // else the one that is there has been flattened and lives long by now
+    this.spare.delete(key);
     if (slot >= this.end) this.end = slot + 1;
   }
 
@@ -100,6 +129,7 @@ export class Column<T extends object> {
       this.objects[slot] = undefined;
       this.keys[slot] = undefined;
     }
+    if (this.spare.size > 0) this.spare.delete(this.keyAt(slot));
     if (slot >= this.end) this.end = slot + 1;
   }
 
@@ -115,9 +145,14 @@ export class Column<T extends object> {
     slotOf: (object: T) => number,
   ): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] } {
     const kept: true[] = [];
+    const spare = new Set(this.spare.values());
     const replaced = objects.map((object) => {
       const slot = slotOf(object);
-      if (slot < 0) return undefined;
+      if (slot < 0) {
+        const old = this.spareOf(object);
+        if (old !== undefined) spare.delete(old);
+        return old;
+      }
       kept[slot] = true;
       const version = this.versionOf(object);
       // A list keeps nothing twice: what did not change is the stored version.
@@ -128,12 +163,13 @@ export class Column<T extends object> {
     for (const slot of this.slots()) {
       if (kept[slot] === undefined) gone.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
     }
+    for (const [key, object] of this.spare) if (spare.has(object)) gone.push(new DeletedFinalStateUnknown(key, object));
     return { replaced, gone };
   }
 
   /** All that is in the column, and stays readable until `letGo`. */
   hold(): Held<T> {
-    const objects: [string, T][] = [];
+    const objects = [...this.spare];
     this.objects.forEach((object, slot) => {
       if (object !== undefined) objects.push([this.keys[slot] as string, object]);
     });
@@ -142,5 +178,25 @@ export class Column<T extends object> {
 
   letGo(held: Held<T>): void {
     this.versions?.letGo(held.versions);
+  }
+
+  /**
+   * Puts back what was held, into a store that has been emptied. It had room; but what came since may have cut blocks that its index entries
+   * need, and halves are not merged again (assembly/memory.ts): an object that finds none is spare.
+   *
+   * @param put throws OUT_OF_MEMORY; a version's object comes without its key
+   */
+  restore(held: Held<T>, put: (object: T, key?: string) => void): void {
+    const putBack = (object: T, key?: string): void => {
+      try {
+        put(object, key);
+      } catch (error) {
+        if (!hasCode(error, 'OUT_OF_MEMORY')) throw error;
+        this.spare.set(key ?? this.#keyOf(object), object);
+      }
+    };
+    for (const [key, object] of held.objects) putBack(object, key);
+    const versions = this.versions as Versions;
+    for (const id of held.versions) putBack(versions.lastObjectOf(versions.held(id)) as T);
   }
 }

@@ -78,7 +78,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#slots = textTable(this.#core, this.#table, inWasm);
     this.#indices = new Indices<T>(this.#core, inWasm, (name, error) => this.indexFailed(name, error));
     const versions = bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes);
-    this.#column = new Column<T>(this.#core, this.#table, versions);
+    this.#column = new Column<T>(this.#core, this.#table, versions, (object) => this.#keyOf(shown(object)));
     this.#objects = this.#column.objects;
     this.#keys = this.#column.keys;
     this.addIndexers(indexers ?? {});
@@ -110,13 +110,14 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       // A tombstone and a key bring no version, and the object that brought the store's may be the one that goes, with bytes that nobody else needs.
       if (version === undefined) this.#resourceVersion = this.lastStoreSyncResourceVersion();
       this.#removeSlot(slot);
-    }
+    } else if (tombstone) this.#column.spare.delete(object.key);
+    else this.#column.dropSpare(object);
     if (!tombstone) this.#newest(object);
   }
 
   /**
-   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed, save where the memory's end leaves
-   * what was there before no blocks of its size.
+   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed, save that indices may not find
+   * some objects where the memory ended: until they are put again, or another list.
    * @param untold for this package alone: nobody will see the objects
    */
   replace(list: readonly T[], resourceVersion: string, untold = false): void {
@@ -145,12 +146,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     } finally {
       this.#column.letGo(before);
     }
+    this.#column.spare.clear();
     this.#resourceVersion = resourceVersion;
   }
 
   /** The stored object with this object's key. */
   get(object: T): T | undefined {
-    return this.#column.at(this.#slotOf(object));
+    return this.#column.at(this.#slotOf(object)) ?? this.#column.spareOf(object);
   }
 
   getByKey(key: string): T | undefined {
@@ -160,7 +162,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     let slot = next;
     if (!(this.#inOrder && typeof key === 'string' && key === this.#keys[next] && this.#core.x === this.#x)) {
       slot = this.#find(key);
-      if (slot < 0) return undefined;
+      if (slot < 0) return this.#column.spare.get(key);
       this.#inOrder = slot === next;
     }
     this.#last = slot;
@@ -179,14 +181,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** In no order that means anything. */
   list(): T[] {
-    const objects: T[] = [];
-    for (const [, object] of this.#column.entries()) objects.push(object);
-    return objects;
+    return this.#column.list();
   }
 
   /** In no order that means anything. */
   listKeys(): string[] {
-    return Array.from(this.#column.slots(), (slot) => this.#column.keyAt(slot));
+    return this.#column.listKeys();
   }
 
   /**
@@ -261,7 +261,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** How many objects there are. */
   size(): number {
-    return this.#core.x.keysUsed(this.#table);
+    return this.#core.x.keysUsed(this.#table) + this.#column.spare.size;
   }
 
   /** @internal As `add`; gives the object that was there before. `untold`: nobody will see either of them. */
@@ -279,7 +279,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const { metSlot: slot, changes } = versions;
     this.exchanged = versions.superseded ? changes : undefined;
     if (!versions.superseded) {
-      if (!untold) old = this.#column.last(slot);
+      if (!untold) old = this.#column.last(slot) ?? this.#column.spareOf(object);
       this.#putVersion(version, given ?? object, slot, changes, untold);
       if (given !== undefined) versions.handOut(version, given);
     }
@@ -380,15 +380,14 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     for (const slot of this.#column.slots()) if (kept[slot] === undefined) this.#removeSlot(slot);
   }
 
-  /** The memory ended in the middle of a list. What there was before has room: it had it, and all else goes first. */
+  /** The memory ended in the middle of a list: all that came of it goes first. */
   #restore(before: Held<T>): void {
     this.#keepOnly([], []);
-    for (const [key, object] of before.objects) this.#putObject(object, key);
-    const versions = this.#column.versions as Versions;
-    for (const id of before.versions) {
-      const version = versions.held(id);
-      this.#meet(version, versions.objectOf(version) as T);
-    }
+    this.#column.restore(before, (object, key) => {
+      const version = this.#column.versionOf(object);
+      if (version === undefined) this.#putObject(object, key);
+      else this.#meet(version, object);
+    });
   }
 
   #removeSlot(slot: number): void {
