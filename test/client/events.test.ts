@@ -525,6 +525,19 @@ describe('a write that fails', () => {
     expect(reported).toHaveLength(1);
   });
 
+  // Each that was given up was sent once more six minutes later, or at the shutdown, and lost a second time.
+  it('is given up for good if it happened once', async () => {
+    sink.answer = () => status(403, 'Forbidden');
+    const recorder = start();
+    recorder.event(pod, details);
+    await clock.run(6 * MINUTE);
+    recorder.event(pod, { ...details, reason: 'Other' });
+    await clock.settle();
+    await recorder.shutdown();
+    expect(sink.verbs).toEqual(['create', 'create']);
+    expect(recorder.counts()).toMatchObject({ recorded: 2, written: 0, lost: 2 });
+  });
+
   it('succeeds later, and says how often it has happened by then', async () => {
     sink.answer = () => (sink.sent.length < 3 ? new Error('weird') : undefined);
     const recorder = start();

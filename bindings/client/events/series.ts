@@ -103,7 +103,8 @@ export class SeriesCache {
 
   #finish(entry: Entry): boolean {
     this.#entries.delete(entry.key);
-    if (entry.count > entry.written) this.#write(entry);
+    // A single one was written, is about to be, or was given up: its end is not news.
+    if (entry.count > Math.max(entry.written, 1)) this.#write(entry);
     return true;
   }
 
