@@ -36,7 +36,7 @@ export interface EventRecorderOptions {
   readonly burst?: number;
   /** Milliseconds until it may write one more. Default 300 000. */
   readonly refillMs?: number;
-  /** Events that may wait to be written; one that finds no room is dropped. Default 1000. */
+  /** New Events that may wait to be written; one that finds no room is dropped. Series that go on or end need none. Default 1000. */
   readonly maxQueued?: number;
   readonly clock?: Clock;
   readonly wallNow?: () => number;
@@ -69,6 +69,7 @@ export class EventRecorder implements EventSink {
   readonly #wallNow: () => number;
   readonly #names: EventNames;
   readonly #filter: SpamFilter;
+  readonly #maxQueued: number;
   readonly #writer: EventWriter;
   readonly #series: SeriesCache;
   #counts = { recorded: 0, written: 0, aggregated: 0, filtered: 0, lost: 0 };
@@ -102,15 +103,13 @@ export class EventRecorder implements EventSink {
       client,
       clock,
       random,
-      maxQueued,
       onLost: (error) => this.#lost(error),
       onWritten: () => {
         this.#counts.written++;
       },
     });
-    this.#series = new SeriesCache(clock, (entry) => {
-      if (!this.#writer.add(entry)) this.#noRoom();
-    });
+    this.#maxQueued = maxQueued;
+    this.#series = new SeriesCache(clock, (entry) => this.#writer.add(entry));
   }
 
   /**
@@ -192,15 +191,15 @@ export class EventRecorder implements EventSink {
     const entry = this.#series.seenAgain(key, now);
     if (entry === undefined) {
       if (!accepted()) this.#counts.filtered++;
-      else if (this.#writer.add(this.#series.add(key, event, now))) this.#full = false;
+      else if (this.#writer.waitingNew >= this.#maxQueued) this.#noRoom();
       else {
-        this.#series.forget(key);
-        this.#noRoom();
+        this.#full = false;
+        this.#writer.add(this.#series.add(key, event, now));
       }
       return;
     }
-    // The second one makes it a series, which is written; later ones are only counted. Where that is too much said, or has no room, the end
-    // of the series tells.
+    // The second one makes it a series, which is written; later ones are only counted. Where that is too much said, the end of the series
+    // tells.
     this.#counts.aggregated++;
     if (entry.count === 2 && accepted()) this.#writer.add(entry);
   }
@@ -212,7 +211,7 @@ export class EventRecorder implements EventSink {
       return;
     }
     this.#full = true;
-    this.#lost(new CapstanError('EVENT', `${this.#writer.waiting} events wait to be written: more are dropped`));
+    this.#lost(new CapstanError('EVENT', `${this.#maxQueued} events wait to be written: more are dropped`));
   }
 
   #lost(error: CapstanError): void {

@@ -11,7 +11,7 @@ import { type KubeEvent, microTime, type ObjectReference } from './event.ts';
 /** client-go: finishTime, refreshTime. */
 export const FINISH_MS = 6 * 60_000;
 export const REFRESH_MS = 30 * 60_000;
-/** As many as tools/record remembers; tools/events has no bound. The one that was seen longest ago ends early. */
+/** As many as tools/record remembers; tools/events has no bound. The one that was seen longest ago ends early. Bounds the writes of series, too. */
 const MAX_ENTRIES = 4096;
 
 /** An Event, how often it has happened, and what of that the server knows. */
@@ -25,7 +25,8 @@ export interface Entry {
   lastObserved: number;
   /** The count that the server has; 0: it has no such Event. */
   written: number;
-  state: 'idle' | 'queued' | 'writing' | 'again';
+  /** What its writer does with it; `new`: it waits to be written for the first time. */
+  state: 'idle' | 'new' | 'queued' | 'writing' | 'again';
 }
 
 export function seriesKey(event: KubeEvent): string {
@@ -87,11 +88,6 @@ export class SeriesCache {
     this.#finishing ??= this.#clock.setTimer(() => this.#finishDue(), FINISH_MS);
     this.#refreshing ??= this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
     return entry;
-  }
-
-  /** An event that will not be written is no beginning of a series. */
-  forget(key: string): void {
-    this.#entries.delete(key);
   }
 
   /** Ends every series and sets no timer any more. */

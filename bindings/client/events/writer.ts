@@ -20,7 +20,6 @@ export interface EventWriterOptions {
   readonly client: Pick<Writer, 'create' | 'patch'>;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly maxQueued: number;
   /** Of an Event that will not be written. Must not throw. */
   readonly onLost: (error: CapstanError) => void;
   readonly onWritten: () => void;
@@ -35,25 +34,25 @@ export class EventWriter {
   readonly #stop = new AbortController();
   readonly #idle: (() => void)[] = [];
   #working = 0;
+  #waitingNew = 0;
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
   }
 
-  /** How many Events wait. */
-  get waiting(): number {
-    return this.#queue.length;
+  /** How many Events wait to be written for the first time. Who adds has to bound it; of the others there are no more than are remembered. */
+  get waitingNew(): number {
+    return this.#waitingNew;
   }
 
-  /** False if there is no room. An entry that waits already is written once, as it is by then. */
-  add(entry: Entry): boolean {
+  /** An entry that waits already is written once, as it is by then. */
+  add(entry: Entry): void {
     if (entry.state === 'writing') entry.state = 'again';
-    if (entry.state !== 'idle') return true;
-    if (!this.#hurry.signal.aborted && this.#queue.length >= this.#options.maxQueued) return false; // at the end all are taken
-    entry.state = 'queued';
+    if (entry.state !== 'idle') return;
+    entry.state = entry.count === 1 ? 'new' : 'queued';
+    if (entry.state === 'new') this.#waitingNew++;
     this.#queue.push(entry);
     if (this.#working < WORKERS) void this.#work();
-    return true;
   }
 
   /** Resolves when nothing is left to write. From now on nothing waits before it is tried again, and it is so once. */
@@ -77,6 +76,7 @@ export class EventWriter {
     this.#working++;
     await undefined; // nothing of a request happens within the call that records; what is said at once is written at once
     for (let entry = this.#queue.shift(); entry !== undefined; entry = this.#queue.shift()) {
+      if (entry.state === 'new') this.#waitingNew--;
       entry.state = 'writing';
       const succeeded = await this.#write(entry);
       // Whoever added it meanwhile may have had nothing to say that was not in this write.
