@@ -1,4 +1,5 @@
 /** The event recorder when there is more to write than waits in its queue: who needs room there, who needs none, and who waits for whom. */
+import { StatusError } from 'capstan/cache';
 import { type EventRecorder, type EventRecorderOptions, newEventRecorder } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -86,10 +87,125 @@ describe('more series than new Events may wait', () => {
     await clock.run(6 * MINUTE);
     for (let i = 0; i < 11; i++) recorder.event(pod('shop', `new${i}`), failed);
     expect(recorder.counts().lost, 'ten have room').toBe(1);
+    recorder.event(pod('shop', 'new11'), failed);
+    clock.step(MINUTE);
+    recorder.event(pod('shop', 'new11'), failed);
+    expect(recorder.counts().lost).toBe(3);
+    const message = '10 events wait to be written: more are dropped';
+    expect(reported, 'once a minute').toEqual([
+      expect.objectContaining({ message }),
+      expect.objectContaining({ message }),
+    ]);
     resolve(undefined);
     await clock.settle();
     expect(onServer()).toEqual({ 1: 10, 5: OBJECTS });
-    expect(reported).toEqual([expect.objectContaining({ code: 'EVENT' })]);
     await recorder.shutdown();
+  });
+});
+
+describe('writes that fail', () => {
+  const refusing = 'refusing';
+  const written = () => sink.sent.filter(({ namespace }) => namespace !== refusing).length;
+
+  /** As where the webhook of one namespace's admission is gone. */
+  function refuse(): void {
+    sink.answer = ({ namespace }) =>
+      namespace === refusing ? new StatusError(500, { reason: 'InternalError' }, 'POST') : undefined;
+  }
+
+  async function fail(recorder: EventRecorder, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      recorder.event(pod(refusing, `p${i}`), failed);
+      if (i % 10 === 9) await clock.settle();
+    }
+  }
+
+  // Each slept for two minutes in one of the eight workers: with eight of them the events of everybody else waited, and were dropped.
+  it('hold up no others, and take no room from them', async () => {
+    refuse();
+    const recorder = start();
+    await fail(recorder, OBJECTS);
+    for (let second = 0; second < 200; second++) {
+      recorder.event(pod('shop', `p${second}`), failed);
+      await clock.settle();
+      expect(written()).toBe(second + 1);
+      clock.step(1000);
+    }
+    expect(sink.sent.length - written(), 'each was tried twelve times').toBe(12 * OBJECTS);
+    expect(recorder.counts()).toMatchObject({ written: 200, lost: OBJECTS });
+    await recorder.shutdown();
+  });
+
+  it('are tried again when their time has come, each with its newest count', async () => {
+    refuse();
+    const recorder = start({ random: () => 0 });
+    await fail(recorder, OBJECTS);
+    for (let round = 0; round < 3; round++) await fail(recorder, OBJECTS);
+    expect(sink.sent).toHaveLength(OBJECTS);
+    sink.answer = () => undefined;
+    await clock.run(9999);
+    expect(sink.sent).toHaveLength(OBJECTS);
+    await clock.run(1);
+    expect(sink.sent).toHaveLength(2 * OBJECTS);
+    expect(onServer()).toEqual({ 4: OBJECTS });
+    expect(recorder.counts()).toMatchObject({ written: OBJECTS, lost: 0 });
+    await recorder.shutdown();
+    expect(sink.sent, 'nothing is left to say').toHaveLength(2 * OBJECTS);
+  });
+
+  it('are counted from the last one that came through', async () => {
+    const recorder = start();
+    for (const told of [1, 2]) {
+      refuse();
+      recorder.event(pod(refusing, 'p'), failed);
+      await clock.run(MINUTE);
+      sink.answer = () => undefined;
+      await clock.run(MINUTE);
+      expect(recorder.counts()).toMatchObject({ recorded: told, written: told, lost: 0 });
+    }
+    await recorder.shutdown();
+  });
+
+  it('wait in a bounded number; what fails beyond it is given up, which is said once a minute', async () => {
+    refuse();
+    const recorder = start({ maxQueued: 5000 });
+    for (let i = 0; i < 4100; i++) recorder.event(pod(refusing, `p${i}`), failed);
+    while (sink.sent.length < 4100) await clock.settle();
+    await clock.settle();
+    expect(recorder.counts().lost).toBe(4);
+    const message = '4096 events wait to be tried again: what else fails is given up';
+    expect(reported).toEqual([expect.objectContaining({ message, cause: expect.any(StatusError) })]);
+    expect(clock.timers(), 'and two of the series').toBe(4098);
+    for (let i = 0; i < 5; i++) recorder.event(pod(refusing, `late${i}`), failed);
+    await recorder.shutdown();
+    expect(sink.sent, 'at the end all are tried twice').toHaveLength(4100 + 4096 + 2 * 5);
+    expect(recorder.counts()).toMatchObject({ written: 0, lost: 4105 });
+  });
+
+  it('are tried at once, and once, when the recorder is shut down', async () => {
+    refuse();
+    const recorder = start();
+    await fail(recorder, OBJECTS);
+    await recorder.shutdown();
+    expect(sink.sent).toHaveLength(2 * OBJECTS);
+    expect(recorder.counts()).toMatchObject({ written: 0, lost: OBJECTS });
+    expect(clock.timers()).toBe(0);
+  });
+
+  it('are lost, each once, when the shutdown is given up', async () => {
+    refuse();
+    const recorder = start();
+    await fail(recorder, OBJECTS);
+    const hanging = Promise.withResolvers<Error>();
+    sink.answer = () => hanging.promise;
+    const stop = new AbortController();
+    const done = recorder.shutdown({ signal: stop.signal });
+    await clock.settle();
+    stop.abort();
+    await expect(done).rejects.toMatchObject({ code: 'ABORTED' });
+    hanging.resolve(new Error('ended'));
+    await clock.settle();
+    expect(recorder.counts()).toMatchObject({ written: 0, lost: OBJECTS });
+    expect(clock.timers()).toBe(0);
   });
 });

@@ -24,6 +24,8 @@ import { SeriesCache, seriesKey } from './series.ts';
 import { SpamFilter } from './spam-filter.ts';
 import { EventWriter } from './writer.ts';
 
+const SAY_FULL_MS = 60_000;
+
 /** Of {@link newEventRecorder}. */
 export interface EventRecorderOptions {
   /** Where Events go. It needs the right to create and patch `events` of `events.k8s.io`. */
@@ -36,7 +38,10 @@ export interface EventRecorderOptions {
   readonly burst?: number;
   /** Milliseconds until it may write one more. Default 300 000. */
   readonly refillMs?: number;
-  /** New Events that may wait to be written; one that finds no room is dropped. Series that go on or end need none. Default 1000. */
+  /**
+   * New Events that may wait to be written; one that finds no room is dropped. Series that go on or end need none, nor does what failed, of
+   * which 4096 may wait to be tried again. Default 1000.
+   */
   readonly maxQueued?: number;
   readonly clock?: Clock;
   readonly wallNow?: () => number;
@@ -66,6 +71,7 @@ export interface EventSink {
 /** Made by {@link newEventRecorder}. */
 export class EventRecorder implements EventSink {
   readonly #reporter: { readonly reportingController: string; readonly reportingInstance: string };
+  readonly #clock: Clock;
   readonly #wallNow: () => number;
   readonly #names: EventNames;
   readonly #filter: SpamFilter;
@@ -73,7 +79,7 @@ export class EventRecorder implements EventSink {
   readonly #writer: EventWriter;
   readonly #series: SeriesCache;
   #counts = { recorded: 0, written: 0, aggregated: 0, filtered: 0, lost: 0 };
-  #full = false;
+  #saidFull = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
   constructor(options: EventRecorderOptions) {
@@ -96,6 +102,7 @@ export class EventRecorder implements EventSink {
     const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_BYTES) } = options;
     requireWord('reportingInstance', reportingInstance, 'a name');
     this.#reporter = { reportingController, reportingInstance };
+    this.#clock = clock;
     this.#wallNow = wallNow;
     this.#names = new EventNames(wallNow, random);
     this.#filter = new SpamFilter(clock, burst, refillMs);
@@ -104,6 +111,7 @@ export class EventRecorder implements EventSink {
       clock,
       random,
       onLost: (error) => this.#lost(error),
+      onFull: (message, cause) => this.#noRoom(message, cause),
       onWritten: () => {
         this.#counts.written++;
       },
@@ -158,7 +166,7 @@ export class EventRecorder implements EventSink {
 
   /**
    * Takes no more events, writes what waits and the last counts of all series, and leaves no timer behind. A write that fails is tried once
-   * more, at once. Again: no effect but to wait.
+   * more, without a pause. Again: no effect but to wait.
    *
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */
@@ -191,11 +199,9 @@ export class EventRecorder implements EventSink {
     const entry = this.#series.seenAgain(key, now);
     if (entry === undefined) {
       if (!accepted()) this.#counts.filtered++;
-      else if (this.#writer.waitingNew >= this.#maxQueued) this.#noRoom();
-      else {
-        this.#full = false;
-        this.#writer.add(this.#series.add(key, event, now));
-      }
+      else if (this.#writer.waitingNew >= this.#maxQueued)
+        this.#noRoom(`${this.#maxQueued} events wait to be written: more are dropped`);
+      else this.#writer.add(this.#series.add(key, event, now));
       return;
     }
     // The second one makes it a series, which is written; later ones are only counted. Where that is too much said, the end of the series
@@ -204,14 +210,15 @@ export class EventRecorder implements EventSink {
     if (entry.count === 2 && accepted()) this.#writer.add(entry);
   }
 
-  /** Reported once until there was room again: a server that is gone would fill the log instead of the queue. */
-  #noRoom(): void {
-    if (this.#full) {
+  /** Reported once a minute: a server that is gone would fill the log instead of the queue. */
+  #noRoom(message: string, cause?: unknown): void {
+    const now = this.#clock.now();
+    if (now - this.#saidFull < SAY_FULL_MS) {
       this.#counts.lost++;
       return;
     }
-    this.#full = true;
-    this.#lost(new CapstanError('EVENT', `${this.#maxQueued} events wait to be written: more are dropped`));
+    this.#saidFull = now;
+    this.#lost(new CapstanError('EVENT', message, { cause }));
   }
 
   #lost(error: CapstanError): void {

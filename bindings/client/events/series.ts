@@ -12,7 +12,7 @@ import { type KubeEvent, microTime, type ObjectReference } from './event.ts';
 export const FINISH_MS = 6 * 60_000;
 export const REFRESH_MS = 30 * 60_000;
 /** As many as tools/record remembers; tools/events has no bound. The one that was seen longest ago ends early. Bounds the writes of series, too. */
-const MAX_ENTRIES = 4096;
+export const MAX_ENTRIES = 4096;
 
 /** An Event, how often it has happened, and what of that the server knows. */
 export interface Entry {

@@ -1,15 +1,14 @@
 /**
  * Writes Events, a few at a time and each of them by one request at a time, so that an Event is never created twice and no older count
- * overtakes a newer. What fails on the way is tried again, twelve times in two minutes; what the server refuses is given up, as it would be
- * refused again. client-go: tools/events/event_broadcaster.go attemptRecording, recordEvent.
+ * overtakes a newer. What fails on the way is tried again, twelve times in two minutes, and nothing else waits for it; what the server
+ * refuses is given up, as it would be refused again. client-go: tools/events/event_broadcaster.go attemptRecording, recordEvent.
  */
 import { isNotFound, isStatusError } from '../../cache/status-error.ts';
-import { sleep } from '../../cache/wait.ts';
 import type { Clock } from '../../clock.ts';
 import { CapstanError } from '../../errors.ts';
 import type { Writer } from '../types.ts';
 import { eventResource } from './event.ts';
-import { type Entry, eventOf, seriesOf } from './series.ts';
+import { type Entry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';
 
 /** client-go: maxTriesPerEvent, defaultSleepDuration, recordWorkers. */
 const MAX_TRIES = 12;
@@ -22,17 +21,22 @@ export interface EventWriterOptions {
   readonly random: () => number;
   /** Of an Event that will not be written. Must not throw. */
   readonly onLost: (error: CapstanError) => void;
+  /** Of one that is given up because too many others have failed. Must not throw. */
+  readonly onFull: (message: string, cause: unknown) => void;
   readonly onWritten: () => void;
 }
 
 export class EventWriter {
   readonly #options: EventWriterOptions;
   readonly #queue: Entry[] = [];
-  /** Ends the sleeping between tries. */
-  readonly #hurry = new AbortController();
+  /** How often those failed in a row that are tried again. They keep their place until they are through: no more than are remembered. */
+  readonly #tries = new Map<Entry, number>();
+  /** Those of them whose time has not come, with their timers. */
+  readonly #later = new Map<Entry, unknown>();
   /** Ends everything. */
   readonly #stop = new AbortController();
   readonly #idle: (() => void)[] = [];
+  #hurried = false;
   #working = 0;
   #waitingNew = 0;
 
@@ -51,25 +55,28 @@ export class EventWriter {
     if (entry.state !== 'idle') return;
     entry.state = entry.count === 1 ? 'new' : 'queued';
     if (entry.state === 'new') this.#waitingNew++;
-    this.#queue.push(entry);
-    if (this.#working < WORKERS) void this.#work();
+    this.#push(entry);
   }
 
   /** Resolves when nothing is left to write. From now on nothing waits before it is tried again, and it is so once. */
   async drain(): Promise<void> {
-    this.#hurry.abort();
-    if (this.#busy()) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#hurried = true;
+    for (const [entry, timer] of this.#later) {
+      this.#options.clock.clearTimer(timer);
+      this.#due(entry);
+    }
+    if (this.#working > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Gives up what is left, and says how many waited; those that are being written are reported one by one. */
+  /** After `drain`: gives up what is left, and says how many waited; those that are being written are reported one by one. */
   stop(): number {
-    this.#hurry.abort();
     this.#stop.abort();
     return this.#queue.splice(0).length;
   }
 
-  #busy(): boolean {
-    return this.#working > 0 || this.#queue.length > 0;
+  #push(entry: Entry): void {
+    this.#queue.push(entry);
+    if (this.#working < WORKERS) void this.#work();
   }
 
   async #work(): Promise<void> {
@@ -78,32 +85,55 @@ export class EventWriter {
     for (let entry = this.#queue.shift(); entry !== undefined; entry = this.#queue.shift()) {
       if (entry.state === 'new') this.#waitingNew--;
       entry.state = 'writing';
-      const succeeded = await this.#write(entry);
-      // Whoever added it meanwhile may have had nothing to say that was not in this write.
-      const again = (entry.state as Entry['state']) === 'again' && entry.count > entry.written;
-      entry.state = 'idle';
-      if (succeeded && again) this.add(entry);
+      await this.#try(entry);
     }
-    this.#working--;
-    if (!this.#busy()) for (const resolve of this.#idle.splice(0)) resolve();
+    if (--this.#working === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  async #write(entry: Entry): Promise<boolean> {
-    const { clock, random, onLost, onWritten } = this.#options;
-    for (let tries = 1; ; tries++) {
-      const most = this.#hurry.signal.aborted ? 2 : MAX_TRIES; // a try that began before the end has one after it
-      try {
-        await this.#send(entry);
-        onWritten();
-        return true;
-      } catch (error) {
-        if (tries >= most || !isPassing(error) || this.#stop.signal.aborted) {
-          onLost(lost(entry, error, tries));
-          return false;
-        }
-        await sleep(clock, SLEEP_MS * (1 + 0.25 * random()), this.#hurry.signal);
-      }
+  async #try(entry: Entry): Promise<void> {
+    const most = this.#hurried ? 2 : MAX_TRIES; // a try that began before the end has one after it
+    try {
+      await this.#send(entry);
+    } catch (error) {
+      this.#failed(entry, error, most);
+      return;
     }
+    this.#tries.delete(entry);
+    this.#options.onWritten();
+    // Whoever added it meanwhile may have had nothing to say that was not in this write.
+    const again = entry.state === 'again' && entry.count > entry.written;
+    entry.state = 'idle';
+    if (again) this.add(entry);
+  }
+
+  /** Its worker goes on with others while it waits for its next try. */
+  #failed(entry: Entry, error: unknown, most: number): void {
+    const { clock, random, onLost, onFull } = this.#options;
+    const tries = (this.#tries.get(entry) ?? 0) + 1;
+    this.#tries.delete(entry);
+    entry.state = 'idle';
+    if (tries >= most || !isPassing(error) || this.#stop.signal.aborted) {
+      onLost(lost(entry, error, tries));
+      return;
+    }
+    if (this.#tries.size >= MAX_ENTRIES && !this.#hurried) {
+      onFull(`${MAX_ENTRIES} events wait to be tried again: what else fails is given up`, error);
+      return;
+    }
+    this.#tries.set(entry, tries);
+    entry.state = 'queued';
+    const ms = SLEEP_MS * (1 + 0.25 * random());
+    if (this.#hurried) this.#push(entry);
+    else
+      this.#later.set(
+        entry,
+        clock.setTimer(() => this.#due(entry), ms),
+      );
+  }
+
+  #due(entry: Entry): void {
+    this.#later.delete(entry);
+    this.#push(entry);
   }
 
   /** One try: an Event that the server has not is created, with its series if it has one by now; one that it has gets its series. */
