@@ -112,6 +112,15 @@ export class LeaderElector {
   }
 
   /**
+   * Whether this process led, and must change nothing more, as its lease has run out by its own monotonic clock. It ends the term by that, with the
+   * signal of `onStartedLeading`: a process that was stopped need not wait for its timers. To be asked before each write. False before
+   * this process leads, after the signal of `run` has ended a term and its guarded work is over, and always with `stepDown: 'deadline'`.
+   */
+  endIfLapsed(): boolean {
+    return this.#term?.endIfLapsed() ?? false;
+  }
+
+  /**
    * Milliseconds until the lease runs out unless it is renewed, negative once it has: where this process leads, until `holdsLease` turns
    * false; else until it may be taken from the holder that was last seen. `undefined` where nobody holds it. For people and pages.
    */

@@ -11,6 +11,7 @@ export class Term {
   readonly #clock: Clock;
   readonly #own: OwnLease;
   readonly #parent: AbortSignal;
+  readonly #endsWithLease: boolean;
   readonly #abort = new AbortController();
   readonly #onParent = (): void => this.#abort.abort(this.#parent.reason);
   #lapse: unknown;
@@ -21,6 +22,7 @@ export class Term {
     this.#clock = clock;
     this.#own = own;
     this.#parent = signal;
+    this.#endsWithLease = endsWithLease;
     if (signal.aborted) this.#onParent();
     else signal.addEventListener('abort', this.#onParent, { once: true });
     if (endsWithLease) this.#awaitLapse();
@@ -45,6 +47,16 @@ export class Term {
     void this.#work.then(() => ended.abort());
     await sleep(this.#clock, ms, ended.signal);
     return !this.#working;
+  }
+
+  /**
+   * Whether what was led must change nothing more: the lease has run out, whether a timer could tell so yet or not. Where the caller ended the
+   * term in time, the work alone is bound by it, for as long as it goes on.
+   */
+  endIfLapsed(): boolean {
+    if (!this.#endsWithLease || this.#own.holds(this.#clock.now())) return false;
+    this.end();
+    return this.#working || this.signal.reason !== this.#parent.reason;
   }
 
   end(): void {

@@ -42,7 +42,9 @@ export interface LeaderElectionOptions
   releaseOnCancel?: boolean;
   /**
    * When leading ends: `'lapse'`, the default, as soon as the own lease can no longer be relied upon; `'deadline'`, as client-go does, when
-   * it could not be renewed for `renewDeadline`, even if another has taken it.
+   * it could not be renewed for `renewDeadline`, even if another has taken it. With `'lapse'` a process whose lease has run out sends nothing any more but GET and
+   * HEAD through the manager's transport, its client included: such calls reject with CapstanError ABORTED, also those of what needs no election,
+   * as the manager is ending.
    */
   stepDown?: LeaderElectorOptions['stepDown'];
   /** Which candidate this is; default the name of the host and something random. */

@@ -20,6 +20,7 @@ import { assembleReport } from './assemble-report.ts';
 import { type Election, electionOf } from './election.ts';
 import { EventRecorders } from './event-recorders.ts';
 import { type Checker, healthz } from './healthz.ts';
+import { ledTransport } from './led-transport.ts';
 import { ManagedCache } from './managed-cache.ts';
 import { type ManagerOptions, type ManagerSettings, settingsOf } from './options.ts';
 import { debugPage } from './page/debug-page.ts';
@@ -140,7 +141,9 @@ class RuntimeManager implements ControllerManager {
     this.controllerDefaults = settings.controller;
     const requests = new RestClientMetrics();
     const informers = new InformerPrometheusProvider();
-    this.transport = instrumentTransport(settings.transport, requests, { clock });
+    const measured = instrumentTransport(settings.transport, requests, { clock });
+    this.#election = this.#elect(measured);
+    this.transport = this.#election === undefined ? measured : ledTransport(measured, this.#election.elector);
     const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...cache };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
     this.client = settings.newClient({
@@ -152,7 +155,6 @@ class RuntimeManager implements ControllerManager {
     });
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
     this.#recorders = new EventRecorders(this.client, clock, this.#deadline.signal, (runnable) => this.add(runnable));
-    this.#election = this.#elect();
     for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])
       if (collector !== undefined) this.#collectors.add(collector);
     this.#servers = new Servers(settings, this.#collectors, (access) =>
@@ -278,10 +280,10 @@ class RuntimeManager implements ControllerManager {
     await Promise.race([this.#runnables.group(name).start(), this.#halted]);
   }
 
-  #elect(): Election | undefined {
+  #elect(transport: Transport): Election | undefined {
     const { leaderElection } = this.#settings;
     if (leaderElection === undefined) return undefined;
-    return electionOf(leaderElection, this.transport, this.#settings, {
+    return electionOf(leaderElection, transport, this.#settings, {
       onStartedLeading: (lost) => this.#lead(lost),
       onStoppedLeading: () => undefined, // `run` resolves right after
       onNewLeader: (leader) => this.logger.info('new leader', { leader }),

@@ -11,6 +11,7 @@ import { NO_RECORD } from '../../bindings/leaderelection/record.ts';
 import { Random, testSeed } from '../random.ts';
 import { Candidate } from './candidate.ts';
 import { failure, LeaseServer, LeaseTransport, silence } from './lease-server.ts';
+import { StoppableClock } from './stoppable-clock.ts';
 
 const other = (second: number) => ({
   holderIdentity: 'other',
@@ -565,39 +566,6 @@ describe('options', () => {
     await expect(runOrDie({ lock, callbacks }, { signal })).resolves.toBeUndefined();
   });
 });
-
-/** A clock whose time can pass without its timers firing, as it does for a process that is stopped: they fire when it runs again. */
-class StoppableClock extends FakeClock {
-  #stopped = 0;
-  readonly #due = new Map<object, { at: number; run: () => void; timer: unknown }>();
-
-  override now(): number {
-    return super.now() + this.#stopped;
-  }
-
-  override setTimer(run: () => void, ms: number): unknown {
-    const handle = {};
-    const fire = (): void => {
-      this.#due.delete(handle);
-      run();
-    };
-    this.#due.set(handle, { at: this.now() + ms, run: fire, timer: super.setTimer(fire, ms) });
-    return handle;
-  }
-
-  override clearTimer(handle: unknown): void {
-    super.clearTimer(this.#due.get(handle as object)?.timer);
-    this.#due.delete(handle as object);
-  }
-
-  stopFor(ms: number): void {
-    this.#stopped += ms;
-    for (const entry of this.#due.values()) {
-      super.clearTimer(entry.timer);
-      entry.timer = super.setTimer(entry.run, entry.at - this.now());
-    }
-  }
-}
 
 function stoppable(clock: StoppableClock, options: { stepDown?: 'lapse' } = {}): Candidate {
   const typed: Clock & FakeClock = clock;

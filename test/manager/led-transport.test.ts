@@ -1,0 +1,99 @@
+/** What a manager still sends once its lease has run out, on a virtual clock that can pass without its timers firing. */
+import type { TransportRequest } from 'capstan/cache';
+import { type LeaderElectionOptions, newManager } from 'capstan/manager';
+import { describe, expect, test } from 'vitest';
+import { ConfigMaps, configMap } from '../client/fixtures.ts';
+import { type LeaseObject, LeaseServer, LeaseTransport } from '../leaderelection/lease-server.ts';
+import { StoppableClock } from '../leaderelection/stoppable-clock.ts';
+import { recorded, start } from './managers.ts';
+
+const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({ holderIdentity, leaseDurationSeconds: 15 });
+
+/** A manager that takes part in an election; `sent` are its requests but for those of the election, `lead` is what the leader runs. */
+function candidate(more: Partial<LeaderElectionOptions> = {}) {
+  const clock = new StoppableClock();
+  const leases = new LeaseServer();
+  const transport = new LeaseTransport(leases);
+  const sent: string[] = [];
+  transport.intercept = ({ method, path }: TransportRequest) => {
+    if (path.includes('/leases')) return undefined;
+    sent.push(method);
+    return { status: 200, body: configMap('written') };
+  };
+  const manager = newManager({
+    transport,
+    clock,
+    gracefulShutdownTimeout: 1000,
+    leaderElection: { id: 'lock', namespace: 'ns', identity: 'me', wallNow: () => clock.now(), ...more },
+  });
+  const lead = recorded([], 'lead', { endsBySignal: false });
+  let signal: AbortSignal | undefined;
+  manager.add(lead);
+  manager.add({
+    start: async (options) => {
+      signal = options.signal;
+    },
+  });
+  const written = { namespace: 'default', name: 'written' };
+  const write = () => manager.client.patch(ConfigMaps, written, { type: 'merge', body: { data: { by: 'me' } } });
+  return { ...start(manager, clock), clock, leases, sent, lead, write, signal: () => signal };
+}
+
+const refused = { code: 'ABORTED', message: expect.stringMatching(/^PATCH \/api.* was not sent: this process led/) };
+
+describe('a process whose lease has run out', () => {
+  // One that was stopped for longer than its lease lasts ran its overdue timers in their order when it woke, a reconcile's before the elector's: it
+  // wrote beside the new leader, under a signal that had not fired.
+  test('writes nothing when it wakes, before any timer has fired, and its work hears of it by that', async () => {
+    const { manager, clock, leases, sent, write, signal, done, lead } = candidate();
+    await clock.run(0);
+    await write();
+    leases.put(heldBy('other'));
+    clock.stopFor(15_000);
+    const writing = write();
+    expect(manager.holdsLease()).toBe(false);
+    await expect(writing).rejects.toMatchObject(refused);
+    expect(signal()?.aborted).toBe(true);
+    await expect(done).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    await manager.client.get(ConfigMaps, { namespace: 'default', name: 'written' }, { live: true });
+    lead.finish();
+    await clock.run(60_000);
+    await expect(write()).rejects.toMatchObject(refused);
+    expect(sent).toEqual(['PATCH', 'GET']);
+  });
+
+  test('writes nothing where its own work outlives the grace and then the lease, and as it likes where it has ended in time', async () => {
+    const { clock, sent, write, lead, stop, done } = candidate();
+    await clock.run(0);
+    stop();
+    await clock.run(9999);
+    await expect(done).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await write();
+    clock.stopFor(1);
+    await expect(write()).rejects.toMatchObject(refused);
+    lead.finish();
+    await clock.settle();
+    await write();
+    expect(sent).toEqual(['PATCH', 'PATCH']);
+  });
+
+  test('is not one that has never led: what needs no election writes there', async () => {
+    const { manager, clock, leases, sent, write, stop, done } = candidate();
+    leases.put(heldBy('other'));
+    await clock.run(10_000);
+    clock.stopFor(15_000);
+    await write();
+    expect([manager.holdsLease(), sent]).toEqual([false, ['PATCH']]);
+    stop();
+    await done;
+  });
+
+  test("goes on where stepDown is client-go's, until the renew deadline", async () => {
+    const { clock, sent, write, signal, stop } = candidate({ stepDown: 'deadline' });
+    await clock.run(0);
+    clock.stopFor(15_000);
+    await write();
+    expect([signal()?.aborted, sent]).toEqual([false, ['PATCH']]);
+    stop();
+  });
+});
