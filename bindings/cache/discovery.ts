@@ -8,7 +8,7 @@ import { CapstanError, invalid } from '../errors.ts';
 import type { Caller } from './list-watch.ts';
 import { defineResource, groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
-import { isStatus, isStatusError, StatusError, statusErrorFromAnswer } from './status-error.ts';
+import { isNotFound, isStatus, isStatusError, StatusError, statusErrorFromAnswer } from './status-error.ts';
 import type { Transport } from './transport.ts';
 
 /** An answer to discovery is some 100 KB at most; without a byte for this long the connection is dead. */
@@ -76,7 +76,7 @@ export async function confirmAbsence(
   caller: Caller,
 ): Promise<boolean> {
   if (!isStatusError(error) || error.status !== 404) return false;
-  if (isStatus(error.body)) return error.reason === 'NotFound' && !hasName(error.body.details);
+  if (isStatus(error.body)) return error.reason === 'NotFound' && (error.body.details?.name ?? '') === '';
   return isUnserved(transport, resource, caller);
 }
 
@@ -84,16 +84,12 @@ export async function confirmAbsence(
  * Whether the server itself says, in its discovery, that it does not serve a resource. Any other answer, and none, is no such word: false;
  * never rejects.
  */
-export async function isUnserved(
+export function isUnserved(
   transport: Transport,
   resource: { group: string; version: string; plural: string },
   caller: Caller,
 ): Promise<boolean> {
-  try {
-    return await discoveryLacks(transport, resource, caller);
-  } catch {
-    return false;
-  }
+  return discoveryLacks(transport, resource, caller).catch(() => false);
 }
 
 async function discoveryLacks(
@@ -107,12 +103,14 @@ async function discoveryLacks(
     return resources.every(({ name }) => name !== resource.plural);
   } catch (error) {
     // With its last resource a version goes too, and with its last version a group; the core group never does.
-    if (!isStatusError(error) || error.status !== 404 || resource.group === '') return false;
+    if (!isNotFound(error) || resource.group === '') return false;
   }
   const { kind, groups } = (await getJson(transport, '/apis', caller)) as { kind?: unknown; groups?: unknown };
   if (kind !== 'APIGroupList' || !Array.isArray(groups)) return false;
-  const group = (groups as Group[]).find(({ name }) => name === resource.group);
-  return group === undefined || !(group.versions ?? []).some(({ version }) => version === resource.version);
+  const { group, version: own } = resource;
+  return !(groups as Group[]).some(
+    ({ name, versions }) => name === group && versions?.some(({ version }) => version === own),
+  );
 }
 
 async function preferredVersion(transport: Transport, group: string, caller: Caller): Promise<string> {
@@ -149,9 +147,4 @@ async function getJson(transport: Transport, path: string, caller: Caller): Prom
   } finally {
     exchange.close();
   }
-}
-
-function hasName(details: object | undefined): boolean {
-  const name = (details as { name?: unknown } | undefined)?.name;
-  return name !== undefined && name !== '';
 }

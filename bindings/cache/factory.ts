@@ -18,8 +18,9 @@ import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
 import { requireNamespaces } from './namespaces.ts';
 import { type IndexSpec, type Resource, resourceId } from './resource.ts';
-import { isStatusError } from './status-error.ts';
+import { isNotFound } from './status-error.ts';
 import type { Transport } from './transport.ts';
+import { abortable } from './wait.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
 /** What an informer is restricted to. Where `namespace` is left out, the factory's counts, which then may not be several. */
@@ -117,6 +118,8 @@ export class SharedInformerFactory {
   readonly #perResource: ReadonlyMap<string, ResourceOptions>;
   readonly #customResync: ReadonlyMap<string, number>;
   readonly #entries = new Map<string, Entry>();
+  /** Whether a resource is served, by what it is, where the answer is under way. */
+  readonly #asking = new Map<string, Promise<boolean | undefined>>();
   /** What `shutdown` waits for: also those that were removed and have not ended. */
   readonly #running = new Set<Promise<void>>();
   #shuttingDown = false;
@@ -127,11 +130,10 @@ export class SharedInformerFactory {
     requireObject('options', options);
     const { resyncPeriod, customResync, selections, perResource, tweakListOptions } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
-    if (customResync !== undefined && !(customResync instanceof Map))
-      throw invalid('options.customResync', 'a Map of resources and milliseconds', customResync);
+    for (const [name, map] of Object.entries({ customResync, selections, perResource })) {
+      if (map !== undefined && !(map instanceof Map)) throw invalid(`options.${name}`, 'a Map by resources', map);
+    }
     for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
-    if (selections !== undefined && !(selections instanceof Map))
-      throw invalid('options.selections', 'a Map of resources and what they are restricted to', selections);
     requireNamespaces('options', options);
     for (const [resource, selection] of selections ?? []) {
       requireObject('options.selections', selection);
@@ -141,13 +143,9 @@ export class SharedInformerFactory {
     }
     if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
     requireLimits(options);
-    if (perResource !== undefined) {
-      if (!(perResource instanceof Map))
-        throw invalid('options.perResource', 'a Map of resources and their options', perResource);
-      for (const own of perResource.values()) {
-        requireObject('options.perResource', own);
-        requireLimits({ ...options, ...own });
-      }
+    for (const own of perResource?.values() ?? []) {
+      requireObject('options.perResource', own);
+      requireLimits({ ...options, ...own });
     }
     this.#transport = transport;
     this.#options = options;
@@ -197,7 +195,7 @@ export class SharedInformerFactory {
   /**
    * Whether the server has a resource, as far as it can be told: false where its discovery lacks it and a list of it is refused with 404.
    * Whatever else happens, the server's failures included, gives true, as an informer will find out by itself. Costs one request as a
-   * rule, and none where the informer has synced.
+   * rule, which all share who ask meanwhile, whatever their selection, and none where the informer has synced.
    *
    * @throws CapstanError INVALID_ARGUMENT
    */
@@ -207,15 +205,28 @@ export class SharedInformerFactory {
   ): Promise<boolean> {
     const { selection = {}, signal = new AbortController().signal } = options;
     if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced()) return true;
+    const id = resourceId(resource);
+    const asking =
+      this.#asking.get(id) ?? this.#ask(resource, selection, signal).finally(() => this.#asking.delete(id));
+    this.#asking.set(id, asking);
+    return (await abortable(asking, signal).catch(() => true)) ?? this.isServed(resource, options);
+  }
+
+  /** `undefined`: the signal has fired, and those who wait for the same answer ask anew. */
+  async #ask<T extends object>(
+    resource: Resource<T, never>,
+    selection: InformerSelection,
+    signal: AbortSignal,
+  ): Promise<boolean | undefined> {
     const caller = { clock: this.#options.clock ?? systemClock, signal };
-    if (!(await isUnserved(this.#transport, resource, caller))) return true;
     try {
-      // A server that learns of a custom resource by its first use has no discovery of it before.
-      await this.#listWatch(resource, selection).list({ resourceVersion: '', limit: 1, continue: '' }, caller);
-      return true;
+      if (await isUnserved(this.#transport, resource, caller))
+        // A server that learns of a custom resource by its first use has no discovery of it before.
+        await this.#listWatch(resource, selection).list({ resourceVersion: '', limit: 1, continue: '' }, caller);
     } catch (error) {
-      return !(isStatusError(error) && error.status === 404);
+      if (isNotFound(error)) return false;
     }
+    return signal.aborted ? undefined : true;
   }
 
   /**
