@@ -600,6 +600,12 @@ describe('a schema that transforms', () => {
     );
   });
 
+  // Members of these names were taken for the keywords, and not compared.
+  it.each(['default', 'required', 'properties', 'items'])('is seen in a member with the name %s', (name) => {
+    expect(define(z.array(z.object({ [name]: z.stringbool() })))).toThrow('spec: the schema transforms values');
+    expect(define(z.object({ [name]: z.string().default('x') }))).not.toThrow();
+  });
+
   // A server takes it for no default: what the type says is always there was not.
   it('is one with a default of null', () => {
     expect(define(z.string().nullable().default(null))).toThrow(

@@ -275,11 +275,16 @@ function checkDefaults(path: string, written: StructuralSchema, read: Structural
   if (more && read.additionalProperties) checkDefaults(`${path}.*`, more, read.additionalProperties);
 }
 
-/** A member with a default may be left out, and is there nonetheless. */
-function withoutDefaults(schema: StructuralSchema): unknown {
-  return JSON.parse(
-    JSON.stringify(schema, (key, value) => (key === 'default' || key === 'required' ? undefined : value)),
-  );
+/** A member with a default may be left out, and is there nonetheless. A member may have the name of a keyword, too. */
+function withoutDefaults({ default: _, required: __, ...schema }: StructuralSchema): StructuralSchema {
+  const { properties, additionalProperties: more, items } = schema;
+  if (properties !== undefined)
+    schema.properties = Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, withoutDefaults(of)]));
+  if (more !== undefined) schema.additionalProperties = withoutDefaults(more);
+  if (items !== undefined) schema.items = withoutDefaults(items);
+  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const)
+    if (schema[keyword] !== undefined) schema[keyword] = schema[keyword].map(withoutDefaults);
+  return schema;
 }
 
 function manifest(
