@@ -268,6 +268,12 @@ describe('a structural schema', () => {
     ],
     ['formats that the server knows', { type: 'string', format: 'date-time' }, { type: 'string', format: 'date-time' }],
     ['base64 by its other name', { type: 'string', format: 'base64' }, { type: 'string', format: 'byte' }],
+    [
+      'base64 by a pattern where there is one, as an empty text is none to the server',
+      { type: 'string', format: 'base64', pattern: '^[a-z]*$' },
+      { type: 'string', pattern: '^[a-z]*$' },
+    ],
+    ['no hostname, which is less to the server', { type: 'string', format: 'hostname' }, { type: 'string' }],
     ['no format that it does not know', { type: 'string', format: 'cuid2' }, { type: 'string' }],
     [
       'no duration, which is another one to the server, and no pattern of its that RE2 cannot say',

@@ -21,6 +21,7 @@ const spec = {
     exclusive: { type: 'object', properties: { a: text, b: text }, oneOf: [{ required: ['a'] }, { required: ['b'] }] },
     banned: { type: 'object', properties: { a: text }, not: { required: ['a'] } },
     any: { anyOf: [{ minLength: 3 }, { maxLength: 1 }], type: 'string' },
+    bytes: { type: 'string', format: 'byte' },
   },
 };
 
@@ -107,6 +108,7 @@ describe('a schema', () => {
       { message: expect.stringContaining('must not validate the schema (not)') },
     ],
     ['any of several', { host: 'ab', any: 'xx' }, { message: expect.stringContaining('(anyOf)') }],
+    ['base64, which an empty text is not', { host: 'ab', bytes: '' }, { reason: 'FieldValueTypeInvalid' }],
   ])('asks for %s', async ([, fields, cause]) => {
     const api = await withSites();
     const { status, body } = await api.send('POST', SITES, { body: site(fields) });

@@ -30,8 +30,6 @@ export function restrictions(node: Node, path: string): StructuralSchema {
   for (const keyword of PLAIN) if (typeof node[keyword] === 'number') schema[keyword] = node[keyword];
   bound(node, schema, 'minimum', 'exclusiveMinimum', Math.max);
   bound(node, schema, 'maximum', 'exclusiveMaximum', Math.min);
-  const format = typeof node.format === 'string' ? serverFormat(node.format) : undefined;
-  if (format !== undefined) schema.format = format;
   if (typeof node.pattern === 'string') {
     const why = notInRE2(node.pattern);
     if (why === undefined) schema.pattern = toRE2(node.pattern);
@@ -39,6 +37,9 @@ export function restrictions(node: Node, path: string): StructuralSchema {
     else if (typeof node.format !== 'string')
       throw new SchemaError(path, `the server's regular expressions (RE2) cannot say ${node.pattern}: it has ${why}`);
   }
+  const format = typeof node.format === 'string' ? serverFormat(node.format) : undefined;
+  // The server takes an empty text for no base64: a library's pattern says better what it accepts.
+  if (format !== undefined && !(format === 'byte' && schema.pattern !== undefined)) schema.format = format;
   if (Array.isArray(node.allOf)) schema.allOf = node.allOf.map((part) => restrictions(part as Node, path));
   return schema as StructuralSchema;
 }

@@ -7,7 +7,7 @@ const FORMATS: Record<string, (value: string) => boolean> = {
   uuid: (value) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
   ipv4: (value) =>
     value.split('.').length === 4 && value.split('.').every((part) => /^\d{1,3}$/.test(part) && +part < 256),
-  byte: (value) => /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value),
+  byte: (value) => /^(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/]=|[A-Za-z0-9+/]{2})$/.test(value), // not ''
   email: (value) => /^[^@\s]+@[^@\s]+$/.test(value),
   uri: (value) => URL.canParse(value),
 };
