@@ -443,6 +443,7 @@ describe('a structural schema', () => {
     ['a back-reference', { type: 'string', pattern: '(a)\\1' }, 'spec.x', 'back-reference'],
     ['many repetitions', { type: 'string', pattern: 'a{1,2000}' }, 'spec.x', '1000 repetitions'],
     ['repetitions of repetitions', { type: 'string', pattern: '^(?:b|(a{500}){3})$' }, 'spec.x', '1000 repetitions'],
+    ['multiples of a fraction', { type: 'number', multipleOf: 0.01 }, 'spec.x', 'multiples of 0.01'],
     ['a class of nothing', { type: 'string', pattern: '^[]$' }, 'spec.x', 'a class of no characters'],
     ['a property of JavaScript', { type: 'string', pattern: '\\p{Emoji}' }, 'spec.x', 'the property \\p{Emoji}'],
     ['an escape of JavaScript', { type: 'string', pattern: '\\e' }, 'spec.x', 'the escape \\e'],

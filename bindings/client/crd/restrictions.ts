@@ -27,6 +27,11 @@ export function restrictions(node: Node, path: string): StructuralSchema {
   const schema: Node = {};
   const values = valuesOf(node)?.filter((value) => value !== null);
   if (values !== undefined) schema.enum = values;
+  if (typeof node.multipleOf === 'number' && !Number.isInteger(node.multipleOf))
+    throw new SchemaError(
+      path,
+      `the server cannot tell multiples of ${node.multipleOf} (of 0.01 it refuses 0.29, 19.99 and 1): count in smaller units, or give an override with a type`,
+    );
   for (const keyword of PLAIN) if (typeof node[keyword] === 'number') schema[keyword] = node[keyword];
   bound(node, schema, 'minimum', 'exclusiveMinimum', Math.max);
   bound(node, schema, 'maximum', 'exclusiveMaximum', Math.min);

@@ -113,7 +113,6 @@ function validateNumber(schema: Schema, value: number, path: string): FieldError
     }
   }
   if (typeof multipleOf === 'number' && Number.isInteger(value) && Math.trunc(multipleOf) === 0) {
-    // The real server holds whole numbers against whole factors.
     errors.push(fieldInvalid(path, 0, `factor MultipleOf declared for ${path} must be positive: 0`));
   } else if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf)) fail(`a multiple of ${multipleOf}`);
   if (typeof maximum === 'number') {
@@ -127,9 +126,16 @@ function validateNumber(schema: Schema, value: number, path: string): FieldError
   return errors;
 }
 
+/**
+ * The real server holds whole numbers against whole factors. What it has from a float may be a little more than whole, and not a little less:
+ * 0.07 is a multiple of 0.01, 0.29 is not. swag 0.23: IsFloat64AJSONInteger.
+ */
 const isMultiple = (value: number, of: number): boolean => {
-  const quotient = value / of;
-  return Math.abs(quotient - Math.round(quotient)) < 1e-9;
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return value % Math.trunc(of) === 0;
+  const quotient = of < 1 ? (1 / of) * value : value / of;
+  if (Math.abs(quotient) > Number.MAX_SAFE_INTEGER) return false;
+  const whole = Math.trunc(quotient);
+  return quotient === whole || (whole > 0 && (quotient - whole) / (quotient + whole) < 1e-9);
 };
 
 function validateList(schema: Schema, value: readonly Json[], old: Json | undefined, path: string): FieldError[] {
