@@ -252,6 +252,16 @@ describe('a structural schema', () => {
       { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer' } } },
     ],
     [
+      'a record of certain names, and anything in them',
+      { type: 'object', propertyNames: { enum: ['a', 'b'] }, additionalProperties: {} },
+      { type: 'object', properties: { a: ANYTHING, b: ANYTHING } },
+    ],
+    [
+      'a record of certain names, of which one is told apart',
+      { properties: { a: { type: 'string' } }, propertyNames: { enum: ['a', 'b'] } },
+      { type: 'object', properties: { a: { type: 'string' }, b: ANYTHING } },
+    ],
+    [
       'two patterns at once',
       { type: 'string', allOf: [{ pattern: '^a' }, { pattern: 'b$' }] },
       { type: 'string', pattern: '^a', allOf: [{ pattern: 'b$' }] },

@@ -109,19 +109,22 @@ export class Translation {
         names.map((name) => [name, this.schema(properties[name], scope, `${path}.${name}`)]),
       );
     }
+    const keys = namesOf(propertyNames, path);
+    if (keys !== undefined && more !== false) {
+      const value = this.schema(more ?? true, scope, `${path}.*`);
+      return {
+        ...schema,
+        properties: { ...Object.fromEntries(keys.map((key) => [key, value])), ...schema.properties },
+      };
+    }
     const open = more === true || (isNode(more) && Object.keys(more).length === 0);
     // `{ type: 'object' }` alone says nothing of members, and so allows them all; with `properties`, even none, the others are pruned.
-    if (open || (more === undefined && properties === undefined)) {
-      if (propertyNames !== undefined) namesOf(propertyNames, path);
+    if (open || (more === undefined && properties === undefined))
       return { ...schema, 'x-kubernetes-preserve-unknown-fields': true };
-    }
     if (!isNode(more)) return schema;
     if (names.length > 0)
       throw new SchemaError(path, 'an object has either named members or any members of one schema, not both');
-    const keys = namesOf(propertyNames, path);
-    const value = this.schema(more, scope, `${path}.*`);
-    if (keys === undefined) return { ...schema, additionalProperties: value };
-    return { ...schema, properties: Object.fromEntries(keys.map((key) => [key, value])) };
+    return { ...schema, additionalProperties: this.schema(more, scope, `${path}.*`) };
   }
 }
 
