@@ -62,6 +62,10 @@ export const Wide = defineCustomResource({
       .union([z.boolean(), z.literal('x')])
       .nullish()
       .meta({ 'x-kubernetes-preserve-unknown-fields': true }),
+    pair: z
+      .string()
+      .regex(/^\S\s.[[:]$/)
+      .optional(),
     url: z.url().optional(),
     mail: z.email().optional(),
     id: z.uuid().optional(),
@@ -175,6 +179,11 @@ export const CASES: readonly [spec: Record<string, unknown>, valid: boolean][] =
   [{ exact: true }, true],
   [{ exact: 'x' }, true],
   [{ exact: null }, true],
+  [{ pair: 'a bc:' }, false],
+  [{ pair: 'a b:' }, true],
+  [{ pair: 'a\u00a0b[' }, true],
+  [{ pair: '\u00a0\u00a0b:' }, false],
+  [{ pair: 'a \u2028:' }, false],
   [{ url: 'https://a.example/x' }, true],
   [{ url: 'no url' }, false],
   [{ mail: 'a@b.example' }, true],

@@ -454,6 +454,9 @@ describe('a structural schema', () => {
     ['many repetitions', { type: 'string', pattern: 'a{1,2000}' }, 'spec.x', '1000 repetitions'],
     ['repetitions of repetitions', { type: 'string', pattern: '^(?:b|(a{500}){3})$' }, 'spec.x', '1000 repetitions'],
     ['multiples of a fraction', { type: 'number', multipleOf: 0.01 }, 'spec.x', 'multiples of 0.01'],
+    ['half a character', { type: 'string', pattern: '^[\\uD83D\\uDE00]$' }, 'spec.x', 'half a character, \\uD83D'],
+    ['spaces but some', { type: 'string', pattern: '^[^\\S\\n]$' }, 'spec.x', 'the escape \\S in a class'],
+    ['a flag within', { type: 'string', pattern: '^(?s:.)$' }, 'spec.x', 'the flag s'],
     ['a class of nothing', { type: 'string', pattern: '^[]$' }, 'spec.x', 'a class of no characters'],
     ['a property of JavaScript', { type: 'string', pattern: '\\p{Emoji}' }, 'spec.x', 'the property \\p{Emoji}'],
     ['an escape of JavaScript', { type: 'string', pattern: '\\e' }, 'spec.x', 'the escape \\e'],
@@ -599,6 +602,13 @@ it.each([
   ['^\\p{Script=Greek}\\P{gc=Lu}$', '^\\p{Greek}\\P{Lu}$'],
   ['^\\cA[\\cA\\b\\]]$', '^\\x{1}[\\x{1}\\x08\\]]$'],
   ['(?<year>\\d{4})[(?<x>]', '(?P<year>\\d{4})[(?<x>]'],
+  // What means something else there: it let in a line separator for a dot, refused a no-break space for a space, and `[:` in a class.
+  ['^.\\.$', '^[^\\n\\r\\x{2028}\\x{2029}]\\.$'],
+  ['^\\s\\S$', '^[\\x{feff}\\v\\p{Z}\\s][^\\x{feff}\\v\\p{Z}\\s]$'],
+  ['^[^\\s-z][\\s\\S]$', '^[^\\x{feff}\\v\\p{Z}\\s-z][\\x{feff}\\v\\p{Z}\\s\\S]$'],
+  ['^\\uD83D\\uDE00$', '^\\x{1f600}$'],
+  ['^[[:alpha:]]$', '^[\\[:alpha:]]$'],
+  ['^[a-\\d\\\\S-]$', '^[a\\-\\d\\\\S-]$'],
 ])('the pattern %s is %s to the server', (pattern, expected) => {
   expect([notInRE2(pattern), toRE2(pattern)]).toEqual([undefined, expected]);
 });

@@ -33,7 +33,7 @@ export function serverFormat(format: string): string | undefined {
 
 /** The pieces of a JavaScript pattern: an escape, a class, the head of a group, a repetition, or a character. */
 const PIECES =
-  /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|k<[^>]*>|c[A-Za-z]|[\s\S])|\[\^?(?:\\[\s\S]|[^\]\\])*\]|\(\?(?:<?[=!]|<[A-Za-z]\w*>|[a-z-]*:)|\{\d+(?:,\d*)?\}|[\s\S]/g;
+  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|k<[^>]*>|c[A-Za-z]|[\s\S])|\[\^?(?:\\[\s\S]|[^\]\\])*\]|\(\?(?:<?[=!]|<[A-Za-z]\w*>|[a-z-]*:)|\{\d+(?:,\d*)?\}|[\s\S]/g;
 const ESCAPES = /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|c[A-Za-z]|[\s\S])/g;
 
 /** Properties of characters that both know, by the name that RE2 has for them. */
@@ -41,6 +41,12 @@ const PROPERTY = /^\\([pP])\{(?:(?:Script|sc|General_Category|gc)=(\w+)|([A-Z][a
 
 /** Escapes of letters that mean the same to both. */
 const SAME = /^\\(?:[dDsSwWbBfnrtv0]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])$/;
+
+/** What `\s` is to JavaScript; RE2's has neither `\v` nor what is beyond ASCII. It ends in a class: `[\s-z]` is no range. */
+const SPACE = '\\x{feff}\\v\\p{Z}\\s';
+
+/** `[[:a]` is of three characters to JavaScript, `[a-\d]` of `a`, `-` and digits; RE2 knows `[:alpha:]`, and no such range. */
+const IN_CLASS = new RegExp(`${ESCAPES.source}|\\[|-(?=\\\\[dDwWsSpP])`, 'g');
 
 /** Go's limit for repetitions within each other, multiplied. */
 const MOST_REPETITIONS = 1000;
@@ -50,9 +56,14 @@ export function notInRE2(pattern: string): string | undefined {
   const pieces = pattern.match(PIECES) ?? [];
   for (const piece of pieces) {
     if (/^\(\?<?[=!]/.test(piece)) return 'lookahead or lookbehind';
+    if (/^\(\?[a-z-]*s/.test(piece)) return 'the flag s';
     if (piece === '[]') return 'a class of no characters';
     const isClass = piece.length > 1 && piece.startsWith('[');
-    for (const escaped of isClass ? (piece.match(ESCAPES) ?? []) : piece.startsWith('\\') ? [piece] : []) {
+    const escapes = isClass ? (piece.match(ESCAPES) ?? []) : piece.startsWith('\\') ? [piece] : [];
+    // Where both stand in one class it is of all characters, whatever they mean.
+    if (isClass && escapes.includes('\\S') && !escapes.includes('\\s')) return 'the escape \\S in a class';
+    for (const escaped of escapes) {
+      if (/^\\u\{?0*[dD][89a-fA-F][0-9a-fA-F]{2}\}?$/.test(escaped)) return `half a character, ${escaped}`;
       if (/^\\[1-9k]/.test(escaped)) return isClass ? `the escape ${escaped}` : 'a back-reference';
       if (/^\\[pP]/.test(escaped) ? !PROPERTY.test(escaped) : !/^\\[uc]./.test(escaped) && !SAME.test(escaped))
         return /^\\[pP]/.test(escaped) ? `the property ${escaped}` : `the escape ${escaped}`;
@@ -86,8 +97,16 @@ function repetitions(pieces: readonly string[]): number {
 export function toRE2(pattern: string): string {
   return pattern.replaceAll(PIECES, (piece) => {
     if (piece === '[^]') return '(?s:.)';
-    if (piece.length > 1 && piece.startsWith('['))
-      return piece.replaceAll(ESCAPES, (escaped) => (escaped === '\\b' ? '\\x08' : inRE2(escaped)));
+    if (piece === '.') return '[^\\n\\r\\x{2028}\\x{2029}]';
+    if (/^\\s$/i.test(piece)) return `[${piece === '\\S' ? '^' : ''}${SPACE}]`;
+    if (piece.length > 1 && piece.startsWith('[')) {
+      const plain = (part: string): string => {
+        if (part === '\\b') return '\\x08';
+        if (part === '\\s') return SPACE;
+        return part.length === 1 ? `\\${part}` : inRE2(part);
+      };
+      return `[${piece.slice(1).replaceAll(IN_CLASS, plain)}`;
+    }
     return piece.startsWith('\\') ? inRE2(piece) : piece.replace(/^\(\?<(?=[A-Za-z])/, '(?P<');
   });
 }
@@ -96,6 +115,8 @@ function inRE2(escaped: string): string {
   if (escaped === '\\/') return '/';
   const [, code] = /^\\u\{?([0-9a-fA-F]+)\}?$/.exec(escaped) ?? [];
   if (code !== undefined) return `\\x{${code}}`;
+  if (/^(?:\\u.{4}){2}$/.test(escaped))
+    return `\\x{${(JSON.parse(`"${escaped}"`) as string).codePointAt(0)?.toString(16)}}`;
   const [, letter] = /^\\c([A-Za-z])$/.exec(escaped) ?? [];
   if (letter !== undefined) return `\\x{${(letter.charCodeAt(0) % 32).toString(16)}}`;
   const [, sign, named, short] = PROPERTY.exec(escaped) ?? [];

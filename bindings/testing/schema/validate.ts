@@ -95,7 +95,8 @@ function validateString(schema: Schema, value: string, path: string): FieldError
 /** RE2 is nearly JavaScript's; what it has and JavaScript has not is taken to match. */
 function matches(pattern: string, value: string): boolean {
   try {
-    return new RegExp(pattern, 'u').test(value);
+    const own = pattern.replaceAll(/\\(?:x(?=\{)|[\s\S])/g, (escaped) => (escaped === '\\x' ? '\\u' : escaped));
+    return new RegExp(own, 'u').test(value);
   } catch {
     return true;
   }
