@@ -2,7 +2,7 @@
  * One wide schema in Zod and values for it, each with what has to become of it: judged by the schema in the program (crd.test.ts) and by a
  * real API server through the CustomResourceDefinition that is made of it (test/e2e/helpers.test.ts).
  */
-import { defineCustomResource } from 'capstan/client';
+import { defineCustomResource, type JsonSchema, type StandardSchema, withJsonSchema } from 'capstan/client';
 import * as z from 'zod';
 
 const port = z.object({
@@ -210,4 +210,25 @@ export const VALID_SPEC = { host: 'a.example' };
 /** An object of the case. */
 export function objectOf(name: string, spec: Record<string, unknown>) {
   return { metadata: { name, namespace: 'default' }, spec: { ...VALID_SPEC, ...spec } };
+}
+
+const anything: StandardSchema<object> = {
+  '~standard': { version: 1, vendor: 'mine', validate: (value) => ({ value: value as object }) },
+};
+
+/** What becomes of a member `x` with this schema. @param beside the document's other keywords */
+export function memberOf(x: JsonSchema | z.ZodType, beside: JsonSchema = {}, overrides = {}) {
+  const schema =
+    x instanceof z.ZodType
+      ? z.object({ x })
+      : withJsonSchema(anything, { type: 'object', properties: { x }, ...beside });
+  const { crd } = defineCustomResource({
+    group: 'example.com',
+    version: 'v1',
+    kind: 'Website',
+    scope: 'Namespaced',
+    spec: schema,
+    overrides,
+  });
+  return crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties?.x;
 }

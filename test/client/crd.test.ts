@@ -15,22 +15,12 @@ import * as v from 'valibot';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod';
 import { notInRE2, toRE2 } from '../../bindings/client/crd/patterns.ts';
-import { CASES, objectOf, Wide } from './crd-cases.ts';
+import { CASES, memberOf, objectOf, Wide } from './crd-cases.ts';
 
 const named = { group: 'example.com', version: 'v1', kind: 'Website', scope: 'Namespaced' } as const;
-const anything: StandardSchema<object> = {
-  '~standard': { version: 1, vendor: 'mine', validate: (value) => ({ value: value as object }) },
-};
 
 /** A member that may be anything was dropped by the server where it was null. */
 const ANYTHING = { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
-
-/** What becomes of a member `x` with this JSON Schema. */
-function structural(x: JsonSchema, more: JsonSchema = {}, overrides = {}) {
-  const schema = withJsonSchema(anything, { type: 'object', properties: { x }, ...more });
-  const { crd } = defineCustomResource({ ...named, spec: schema, overrides });
-  return crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties?.x;
-}
 
 describe('a definition', () => {
   it('has the names, the scope and the version that it was given, and guesses the others', () => {
@@ -326,7 +316,7 @@ describe('a structural schema', () => {
       { 'x-kubernetes-int-or-string': true, minimum: 1, pattern: '^a' },
     ],
   ])('has %s', (_, json, expected) => {
-    expect(structural(json)).toEqual(expected);
+    expect(memberOf(json)).toEqual(expected);
   });
 
   it('of a union of objects has the members of all, and says which go together', () => {
@@ -340,7 +330,7 @@ describe('a structural schema', () => {
       properties: { type: { const: 'bucket' }, name: { type: 'string', minLength: 3 }, region: { type: 'string' } },
       required: ['type'],
     };
-    expect(structural({ oneOf: [service, bucket] })).toEqual({
+    expect(memberOf({ oneOf: [service, bucket] })).toEqual({
       type: 'object',
       properties: {
         type: { type: 'string', enum: ['service', 'bucket'] },
@@ -357,7 +347,7 @@ describe('a structural schema', () => {
 
   it('of a union of objects of which one asks for nothing restricts nothing', () => {
     const properties = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } });
-    expect(structural({ anyOf: [{ ...properties('a'), required: ['a'] }, properties('b')] })).toEqual({
+    expect(memberOf({ anyOf: [{ ...properties('a'), required: ['a'] }, properties('b')] })).toEqual({
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: 'string' } },
     });
@@ -367,7 +357,7 @@ describe('a structural schema', () => {
     const more = {
       $defs: { port: { type: 'integer', maximum: 65535 }, ports: { type: 'array', items: { $ref: '#/$defs/port' } } },
     };
-    expect(structural({ $ref: '#/$defs/ports', description: 'D' }, more)).toEqual({
+    expect(memberOf({ $ref: '#/$defs/ports', description: 'D' }, more)).toEqual({
       type: 'array',
       items: { type: 'integer', maximum: 65535 },
       description: 'D',
@@ -473,31 +463,27 @@ describe('a structural schema', () => {
       'always null',
     ],
   ])('cannot have %s, and says where', (_, json, path, message) => {
-    expect(() => structural(json)).toThrow(SchemaError);
-    expect(() => structural(json)).toThrow(
+    expect(() => memberOf(json)).toThrow(SchemaError);
+    expect(() => memberOf(json)).toThrow(
       expect.objectContaining({
         code: 'SCHEMA',
         path,
         message: expect.stringMatching(`^${path.replaceAll(/[[\].*]/g, '\\$&')}: .*`),
       }),
     );
-    expect(() => structural(json)).toThrow(message);
+    expect(() => memberOf(json)).toThrow(message);
   });
 
   it('is changed at a path by overrides, or replaced where they have a type', () => {
     expect(
-      structural(
-        { type: 'array', items: { type: 'string' } },
-        {},
-        { 'spec.x': { 'x-kubernetes-list-type': 'atomic' } },
-      ),
+      memberOf({ type: 'array', items: { type: 'string' } }, {}, { 'spec.x': { 'x-kubernetes-list-type': 'atomic' } }),
     ).toEqual({
       type: 'array',
       items: { type: 'string' },
       'x-kubernetes-list-type': 'atomic',
     });
-    expect(structural({ not: {} }, {}, { 'spec.x': { type: 'string' } })).toEqual({ type: 'string' });
-    expect(() => structural({}, {}, { 'spec.y': { type: 'string' } })).toThrow('spec.y: there is nothing at this path');
+    expect(memberOf({ not: {} }, {}, { 'spec.x': { type: 'string' } })).toEqual({ type: 'string' });
+    expect(() => memberOf({}, {}, { 'spec.y': { type: 'string' } })).toThrow('spec.y: there is nothing at this path');
   });
 
   it('has rules in CEL at their paths, also of the object itself', () => {

@@ -8,7 +8,7 @@ import { isNode, type Node, normalise, type Scope } from './nodes.ts';
 import { annotations, nullableEnum, restrictions, valuesOf } from './restrictions.ts';
 import type { JsonSchema } from './standard-schema.ts';
 import { SchemaError, type StructuralSchema } from './structural-schema.ts';
-import { union } from './unions.ts';
+import { branchesOf, union } from './unions.ts';
 
 /** What a user says of a place in the schema; see the option `overrides` of a custom resource. */
 export type Overrides = Readonly<Record<string, StructuralSchema>>;
@@ -46,8 +46,8 @@ export class Translation {
     const extensions = extensionsOf(node);
     if (extensions['x-kubernetes-preserve-unknown-fields'] === true && node.properties === undefined)
       return { ...annotations(node), ...extensions, ...(node.type === 'object' ? { type: 'object' } : {}) };
-    const branches = node.anyOf ?? node.oneOf;
-    const schema = Array.isArray(branches) ? union(this, node, branches, scope, path) : this.#typed(node, scope, path);
+    const branches = branchesOf(node, path);
+    const schema = branches === undefined ? this.#typed(node, scope, path) : union(this, node, branches, scope, path);
     return nullableEnum({ ...schema, ...extensions }, path);
   }
 

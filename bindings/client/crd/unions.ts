@@ -8,6 +8,17 @@ import { annotations, restrictions, valuesOf } from './restrictions.ts';
 import type { Translation } from './structural.ts';
 import { SchemaError, type StructuralSchema, validationsOf, withoutValidations } from './structural-schema.ts';
 
+/** The alternatives of a schema that is a union. */
+export function branchesOf({ anyOf, oneOf }: Node, path: string): readonly unknown[] | undefined {
+  if (anyOf !== undefined && oneOf !== undefined)
+    throw new SchemaError(
+      path,
+      'two unions at once ("anyOf" and "oneOf") have no form here: write out their combinations',
+    );
+  const branches = anyOf ?? oneOf;
+  return Array.isArray(branches) ? branches : undefined;
+}
+
 /** @param node what stands beside the union @param branches its alternatives */
 export function union(
   translation: Translation,
@@ -81,11 +92,11 @@ const isNull = (node: Node): boolean => node.type === 'null' || (node.const === 
 /** A union within a union is one. */
 function alternativesOf(branch: unknown, outer: Scope, path: string): { node: Node; scope: Scope }[] {
   const { node, scope } = normalise(branch, outer, path);
-  const inner = node.anyOf ?? node.oneOf;
+  const inner = branchesOf(node, path);
   const alone = Object.keys(node).every(
     (keyword) => keyword === 'anyOf' || keyword === 'oneOf' || ANNOTATING.has(keyword),
   );
-  if (Array.isArray(inner) && alone) return inner.flatMap((each) => alternativesOf(each, scope, path));
+  if (inner !== undefined && alone) return inner.flatMap((each) => alternativesOf(each, scope, path));
   if (!Array.isArray(node.type)) return [{ node, scope }];
   return node.type.map((type) => ({ node: { ...node, type }, scope }));
 }
