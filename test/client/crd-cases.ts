@@ -52,6 +52,28 @@ export const Wide = defineCustomResource({
         z.object({ type: z.literal('bucket'), bucket: z.string().min(3), region: z.string().optional() }),
       ])
       .optional(),
+    either: z
+      .xor([z.object({ git: z.string() }), z.object({ image: z.string(), tag: z.string().optional() })])
+      .nullish(),
+    apart: z.xor([z.int().min(5), z.int().max(10)]).optional(),
+    volume: z
+      .union([z.strictObject({ path: z.string() }), z.strictObject({ claim: z.string(), size: z.int().optional() })])
+      .optional(),
+    policy: z
+      .discriminatedUnion('mode', [
+        z.strictObject({ mode: z.literal('fixed'), replicas: z.int() }),
+        z.discriminatedUnion('by', [
+          z.strictObject({ mode: z.literal('auto'), by: z.literal('cpu'), most: z.int() }),
+          z.strictObject({ mode: z.literal('auto'), by: z.literal('queue'), queue: z.string() }),
+        ]),
+      ])
+      .nullish(),
+    nest: z
+      .union([
+        z.intersection(z.object({ t: z.string() }), z.union([z.object({ x: z.int() }), z.object({ y: z.int() })])),
+        z.object({ n: z.int() }),
+      ])
+      .optional(),
     size: z.union([z.literal('auto'), z.string().regex(/^\d+(Mi|Gi)$/)]).optional(),
     maybeSize: z.union([z.literal('auto'), z.string().regex(/^\d+Gi$/)]).nullish(),
     maybeBackend: z
@@ -164,6 +186,29 @@ export const CASES: readonly [spec: Record<string, unknown>, valid: boolean][] =
   [{ backend: { type: 'bucket', bucket: 'x' } }, false],
   [{ backend: { type: 'other' } }, false],
   [{ backend: {} }, false],
+  [{ either: { git: 'a' } }, true],
+  [{ either: { image: 'a', tag: 'b' } }, true],
+  [{ either: { git: 'a', image: 'b' } }, false],
+  [{ either: { tag: 'a' } }, false],
+  [{ either: null }, true],
+  [{ apart: 3 }, true],
+  [{ apart: 7 }, false],
+  [{ apart: 12 }, true],
+  [{ volume: { path: '/' } }, true],
+  [{ volume: { claim: 'a', size: 1 } }, true],
+  [{ volume: { path: '/', claim: 'a' } }, false],
+  [{ volume: { path: '/', size: 1 } }, false],
+  [{ policy: { mode: 'fixed', replicas: 1 } }, true],
+  [{ policy: { mode: 'fixed', replicas: 1, most: 2 } }, false],
+  [{ policy: { mode: 'auto', by: 'cpu', most: 2 } }, true],
+  [{ policy: { mode: 'auto', by: 'queue', queue: 'a' } }, true],
+  [{ policy: { mode: 'auto', by: 'queue', queue: 'a', most: 2 } }, false],
+  [{ policy: { mode: 'auto', by: 'cpu', most: 2, replicas: 1 } }, false],
+  [{ policy: { mode: 'auto', most: 2 } }, false],
+  [{ policy: null }, true],
+  [{ nest: { t: 'a', x: 1 } }, true],
+  [{ nest: { t: 'a' } }, false],
+  [{ nest: { t: 'a', n: 1 } }, true],
   [{ size: 'auto' }, true],
   [{ size: '10Gi' }, true],
   [{ size: '10' }, false],

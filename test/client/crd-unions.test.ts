@@ -28,3 +28,109 @@ it('two unions at once are refused with their path, also as one of the alternati
   const two = { anyOf: [object(['a']), object(['b'])], oneOf: [object(['a']), object(['b'])] };
   expect(() => memberOf({ anyOf: [two, object(['c'])] })).toThrow('two unions at once');
 });
+
+const text = { type: 'string' };
+const CLOSED = { additionalProperties: false };
+
+// Both alternatives at once were let in where the schema takes one of them.
+it('alternatives of which exactly one may match stay so, unless a member tells them apart', () => {
+  expect(memberOf(z.xor([z.object({ a: z.string() }), z.object({ b: z.string().optional() })]))).toEqual({
+    type: 'object',
+    properties: { a: text, b: text },
+    oneOf: [{ required: ['a'] }, {}],
+  });
+  expect(memberOf(z.xor([z.int32().min(5), z.int32().max(9)]).nullable())).toMatchObject({
+    nullable: true,
+    oneOf: [{ minimum: 5 }, { maximum: 9 }],
+  });
+  const type = z.object({ k: z.literal('a'), a: z.string() });
+  const told = z.discriminatedUnion('k', [type, z.object({ k: z.literal('b'), b: z.string() })]);
+  expect(memberOf(told)).toMatchObject({ required: ['k'], anyOf: [{ required: ['a'] }, { required: ['b'] }] });
+  // Within others they count by themselves.
+  const three = { oneOf: [{ oneOf: [object(['a']), object(['b'])] }, object(['c'])] };
+  expect(memberOf(three)).toMatchObject({
+    oneOf: [{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }, { required: ['c'] }],
+  });
+  expect(() => memberOf(z.xor([z.hostname(), z.ipv4()]))).toThrow('"oneOf" has an alternative of the format hostname');
+});
+
+// Members of the other alternatives are known to the server, and so not pruned: it stored what the schema refuses.
+it('strict alternatives have no members of the others', () => {
+  const strict = z.union([z.strictObject({ a: z.string() }), z.strictObject({ a: z.string(), b: z.string() })]);
+  const not = (...names: string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) });
+  expect(memberOf(strict)).toEqual({
+    type: 'object',
+    properties: { a: text, b: text },
+    required: ['a'],
+    anyOf: [{ not: not('b') }, { required: ['b'] }],
+  });
+  const nested = { anyOf: [{ oneOf: [object(['a'], CLOSED), object(['b'], CLOSED)] }, object(['c', 'd'])] };
+  expect(memberOf(nested)).toMatchObject({ anyOf: [{ not: not('c', 'd') }, { required: ['c', 'd'] }] });
+  expect(memberOf(z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]))).toMatchObject({
+    anyOf: [{ required: ['a'] }, { required: ['b'] }],
+  });
+});
+
+// All of these were left out without a word.
+it('what restricts one alternative, or stands beside all, is said or refused', () => {
+  expect(memberOf({ anyOf: [object(['a'], { maxProperties: 1 }), object(['b'], { minProperties: 2 })] })).toMatchObject(
+    {
+      anyOf: [
+        { maxProperties: 1, required: ['a'] },
+        { minProperties: 2, required: ['b'] },
+      ],
+    },
+  );
+  const inner = { ...object(['t']), anyOf: [object(['a']), object(['b'])] };
+  expect(memberOf({ anyOf: [inner, object(['c'])] })).toMatchObject({
+    anyOf: [{ required: ['t'], anyOf: [{ required: ['a'] }, { required: ['b'] }] }, { required: ['c'] }],
+  });
+  const properties = { t: { type: 'string', maxLength: 5 }, a: text };
+  const beside = { type: 'object', properties: { t: { type: 'string', minLength: 3 } } };
+  expect(memberOf({ ...beside, anyOf: [object(['a'], { properties }), object(['b'])] })).toMatchObject({
+    properties: { t: { type: 'string', minLength: 3 } },
+    anyOf: [{ properties: { t: { maxLength: 5 } }, required: ['a'] }, { required: ['b'] }],
+  });
+  expect(
+    memberOf({ oneOf: [{ anyOf: [{ const: 'a' }, { type: 'null' }] }, { type: 'string', minLength: 3 }] }),
+  ).toEqual({
+    type: 'string',
+    nullable: true,
+    oneOf: [{ pattern: '^(?:a)$' }, { minLength: 3 }],
+  });
+  const rule = { 'x-kubernetes-validations': [{ rule: 'true' }] };
+  for (const alternative of [
+    z.object({ a: z.string() }).meta(rule),
+    z.object({ a: z.string() }).meta({ 'x-kubernetes-map-type': 'atomic' }),
+  ])
+    expect(() => memberOf(z.union([alternative, z.object({ b: z.string() })]))).toThrow(
+      expect.objectContaining({
+        path: 'spec.x',
+        message: expect.stringMatching(/"x-kubernetes-.* in an alternative of a union/),
+      }),
+    );
+  expect(() => memberOf(z.union([z.string().min(3).meta(rule), z.string().max(1)]))).toThrow(SchemaError);
+  // Of the union it is said as before, also at its path.
+  const both = z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]);
+  expect(memberOf(both.meta(rule))).toMatchObject(rule);
+  expect(memberOf(both, {}, { 'spec.x': rule })).toMatchObject(rule);
+});
+
+// They were refused for having no type, which stands beside them.
+it('alternatives have the type, and the members, of what stands beside them', () => {
+  const anyOf = [{ pattern: '^a' }, { minLength: 3 }];
+  expect(memberOf({ type: 'string', maxLength: 9, anyOf })).toEqual({ type: 'string', maxLength: 9, anyOf });
+  const oneOf = [{ required: ['a'] }, { required: ['b'] }];
+  expect(memberOf({ type: 'object', properties: { a: text, b: text }, oneOf })).toEqual({
+    type: 'object',
+    properties: { a: text, b: text },
+    oneOf,
+  });
+  const some = { anyOf: [{ type: 'integer', minimum: 2 }, { type: 'integer', maximum: 0 }, { type: 'null' }] };
+  expect(memberOf({ ...some, enum: [1, 2, null] })).toEqual({
+    type: 'integer',
+    nullable: true,
+    anyOf: [{ minimum: 2 }, { maximum: 0 }],
+    allOf: [{ anyOf: [1, 2].map((value) => ({ minimum: value, maximum: value })) }],
+  });
+});

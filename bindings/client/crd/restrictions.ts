@@ -74,13 +74,15 @@ function bound(
 export function nullableEnum(schema: StructuralSchema, path: string): StructuralSchema {
   const { enum: values, ...rest } = schema;
   if (schema.nullable !== true || values === undefined) return schema;
-  if (schema.type === 'string') {
-    const pattern = `^(?:${values.map((value) => String(value).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;
-    return rest.pattern === undefined ? { ...rest, pattern } : { ...rest, allOf: [...(rest.allOf ?? []), { pattern }] };
-  }
   if (schema.type === 'boolean') {
     if (values.length === 2) return rest;
     throw new SchemaError(path, 'a boolean that may be null cannot be restricted to one value');
   }
-  return { ...rest, anyOf: (values as number[]).map((value) => ({ minimum: value, maximum: value })) };
+  const escaped = (value: unknown): string => String(value).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const said: StructuralSchema =
+    schema.type === 'string'
+      ? { pattern: `^(?:${values.map(escaped).join('|')})$` }
+      : { anyOf: (values as number[]).map((value) => ({ minimum: value, maximum: value })) };
+  const taken = Object.keys(said).some((keyword) => keyword in rest);
+  return taken ? { ...rest, allOf: [...(rest.allOf ?? []), said] } : { ...rest, ...said };
 }

@@ -71,7 +71,7 @@ export class SchemaError extends CapstanError {
 export const VALUE_VALIDATIONS = [
   ...(['format', 'enum', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const),
   ...(['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const),
-  ...(['allOf', 'anyOf'] as const),
+  ...(['allOf', 'anyOf', 'oneOf', 'not'] as const),
 ] as const;
 
 /** The restrictions of a schema alone. */

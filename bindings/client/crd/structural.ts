@@ -2,7 +2,7 @@
  * JSON Schema (draft 2020-12 or 7) as the structural schema that a CustomResourceDefinition needs: every value has one type, nothing is
  * referred to, and what only restricts stands beside. What cannot be said so is refused with its path, rather than left out: a server
  * that accepts what a controller's types exclude is the worse failure. Left out are annotations, formats that the server does not know,
- * and `additionalProperties: false`, as unknown members are pruned anyway.
+ * and `additionalProperties: false`, as unknown members are pruned anyway; those of other alternatives of a union are known.
  */
 import { isNode, type Node, normalise, type Scope } from './nodes.ts';
 import { annotations, nullableEnum, restrictions, valuesOf } from './restrictions.ts';
@@ -17,9 +17,12 @@ export type Overrides = Readonly<Record<string, StructuralSchema>>;
 export class Translation {
   readonly #overrides: Overrides;
   readonly used = new Set<string>();
+  /** Whether objects that may have no other members are meant so. Of what comes out of a schema each is said to be: others were left out. */
+  readonly strict: boolean;
 
-  constructor(overrides: Overrides) {
+  constructor(overrides: Overrides, strict: boolean) {
     this.#overrides = overrides;
+    this.strict = strict;
   }
 
   /** The schema of a whole document, which stands at `path` of the object. */

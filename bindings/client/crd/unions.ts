@@ -1,7 +1,7 @@
 /**
  * Unions, as far as they can be structural: a value has one type, so the alternatives of a union have to be of one type too. Then the
- * parent has all that any of them has, and `anyOf` says which combinations are allowed. Values that may be an integer or a string are the
- * one exception that Kubernetes has. Null is no alternative but `nullable`.
+ * parent has all that any of them has, and `anyOf` says which combinations are allowed, or `oneOf` where several could be. Values that may
+ * be an integer or a string are the one exception that Kubernetes has. Null is no alternative but `nullable`.
  */
 import { type Node, normalise, type Scope, sameValue } from './nodes.ts';
 import { annotations, restrictions, valuesOf } from './restrictions.ts';
@@ -27,11 +27,12 @@ export function union(
   scope: Scope,
   path: string,
 ): StructuralSchema {
-  const { anyOf: _, oneOf: __, ...beside } = node;
-  const flat = branches.flatMap((branch) => alternativesOf(branch, scope, path));
+  const { anyOf: _, oneOf, ...beside } = node;
+  const exclusive = branches === oneOf;
+  const flat = branches.flatMap((branch) => alternativesOf(branch, beside, exclusive, scope, path));
   const alternatives = flat.filter(({ node: each }) => !isNull(each));
   const nullable = alternatives.length < flat.length ? { nullable: true } : {};
-  const said = { ...annotations(node), ...nullable };
+  const said: StructuralSchema = { ...annotations(node), ...nullable };
   if (alternatives.length === 0) throw new SchemaError(path, 'a value that is always null has no form here');
   const [only] = alternatives;
   if (only !== undefined && alternatives.length === 1) {
@@ -45,7 +46,12 @@ export function union(
     const all = [...new Set(values.flat())];
     return { ...translation.schema({ ...plainly(beside), enum: all }, scope, path), ...said };
   }
+  for (const each of alternatives)
+    for (const keyword of Object.keys(each.node))
+      if (keyword.startsWith('x-kubernetes-'))
+        throw new SchemaError(path, `"${keyword}" has no form in an alternative of a union: say it of the union`);
   const schemas = alternatives.map((each) => translation.schema(each.node, each.scope, path));
+  if (schemas.some((schema) => schema.nullable)) said.nullable = true;
   const types = new Set(schemas.map(({ type }) => type));
   if (types.size === 2 && types.has('integer') && types.has('string'))
     return { ...intOrString([...schemas, restrictions(beside, path)], path), ...said };
@@ -53,7 +59,8 @@ export function union(
     const parent = Object.keys(beside).some((keyword) => !ANNOTATING.has(keyword))
       ? translation.schema({ type: 'object', properties: {}, ...beside }, scope, path)
       : { type: 'object' as const };
-    return { ...objects(schemas, parent, path), ...said };
+    const closed = alternatives.map((each) => translation.strict && isClosed(each.node, each.scope, path));
+    return { ...objects(schemas, parent, closed, exclusive, path), ...said };
   }
   const [type] = types;
   if (types.size > 1 || type === undefined || type === 'array')
@@ -62,9 +69,20 @@ export function union(
       `the alternatives of a union have to be of one type, and not arrays: these are ${schemas.map(describe).join(', ')}`,
     );
   // Scalars of one type: each alternative is what it allows.
-  const anyOf = schemas.map(validationsOf);
-  const restricted = anyOf.every((each) => Object.keys(each).length > 0);
-  return { type, ...restrictions(beside, path), ...(restricted ? { anyOf } : {}), ...said };
+  const each = schemas.map(validationsOf);
+  const vague = alternatives.find(({ node: { format } }, at) => format !== undefined && isEmpty(each[at]));
+  if (exclusive && vague !== undefined)
+    throw new SchemaError(
+      path,
+      `"oneOf" has an alternative of the format ${vague.node.format}, which the server does not check`,
+    );
+  return { type, ...restrictions(beside, path), ...restriction(each, exclusive), ...said };
+}
+
+/** An alternative that asks for nothing allows everything, unless another one must not match. */
+function restriction(branches: StructuralSchema[], exclusive: boolean): StructuralSchema {
+  if (exclusive) return { oneOf: branches };
+  return !branches.some(isEmpty) ? { anyOf: branches } : {};
 }
 
 const ANNOTATING = new Set([
@@ -83,20 +101,28 @@ const ANNOTATING = new Set([
 const isEnumKeyword = (keyword: string): boolean =>
   keyword === 'enum' || keyword === 'const' || ANNOTATING.has(keyword) || keyword === 'deprecated';
 
+const isEmpty = (schema: StructuralSchema | undefined): boolean => Object.keys(schema ?? {}).length === 0;
+
 const describe = ({ type }: StructuralSchema): string => type ?? 'of any type';
 
 const plainly = ({ title: _, description: __, default: ___, ...rest }: Node): Node => rest;
 
 const isNull = (node: Node): boolean => node.type === 'null' || (node.const === null && 'const' in node);
 
-/** A union within a union is one. */
-function alternativesOf(branch: unknown, outer: Scope, path: string): { node: Node; scope: Scope }[] {
-  const { node, scope } = normalise(branch, outer, path);
-  const inner = branchesOf(node, path);
-  const alone = Object.keys(node).every(
-    (keyword) => keyword === 'anyOf' || keyword === 'oneOf' || ANNOTATING.has(keyword),
-  );
-  if (inner !== undefined && alone) return inner.flatMap((each) => alternativesOf(each, scope, path));
+/** A union within a union is one, unless one of them counts. What is said of the type beside a union holds for its alternatives. */
+function alternativesOf(
+  branch: unknown,
+  beside: Node,
+  exclusive: boolean,
+  outer: Scope,
+  path: string,
+): { node: Node; scope: Scope }[] {
+  const { node: own, scope } = normalise(branch, outer, path);
+  const alone = Object.keys(own).every((keyword) => keyword === 'anyOf' || ANNOTATING.has(keyword));
+  if (Array.isArray(own.anyOf) && alone && !exclusive)
+    return own.anyOf.flatMap((each) => alternativesOf(each, beside, exclusive, scope, path));
+  const { type, properties } = beside;
+  const node = { ...(typeof type === 'string' ? { type } : {}), ...(properties ? { properties: {} } : {}), ...own };
   if (!Array.isArray(node.type)) return [{ node, scope }];
   return node.type.map((type) => ({ node: { ...node, type }, scope }));
 }
@@ -105,24 +131,36 @@ function alternativesOf(branch: unknown, outer: Scope, path: string): { node: No
 function intOrString(schemas: readonly StructuralSchema[], path: string): StructuralSchema {
   const parts = schemas.map(validationsOf);
   const names = parts.flatMap((part) => Object.keys(part));
-  if (names.includes('enum') || new Set(names).size < names.length)
+  if (names.includes('enum') || names.includes('oneOf') || new Set(names).size < names.length)
     throw new SchemaError(path, 'a value that is an integer or a string can be restricted as either, but by no enum');
   return { 'x-kubernetes-int-or-string': true, ...Object.assign({}, ...parts) };
 }
 
-/** All members of any alternative in the parent; which go together in `anyOf`. */
-function objects(schemas: readonly StructuralSchema[], parent: StructuralSchema, path: string): StructuralSchema {
+/** Whether an alternative has no members but its own. */
+function isClosed(branch: unknown, outer: Scope, path: string): boolean {
+  const { node, scope } = normalise(branch, outer, path);
+  if (node.additionalProperties === false) return true;
+  const branches = node.properties === undefined ? branchesOf(node, path) : undefined;
+  return branches?.every((each) => isClosed(each, scope, path)) ?? false;
+}
+
+/** All members of any alternative in the parent; which go together in `anyOf`, or in `oneOf` where several alternatives could match. */
+function objects(
+  schemas: readonly StructuralSchema[],
+  parent: StructuralSchema,
+  closed: readonly boolean[],
+  exclusive: boolean,
+  path: string,
+): StructuralSchema {
   const properties: Record<string, StructuralSchema> = { ...parent.properties };
-  const branches: StructuralSchema[] = schemas.map(() => ({}));
+  const branches = schemas.map(validationsOf);
   const names = new Set(schemas.flatMap((schema) => Object.keys(schema.properties ?? {})));
   for (const schema of schemas)
     if (schema.additionalProperties !== undefined || schema['x-kubernetes-preserve-unknown-fields'] === true)
       throw new SchemaError(path, 'alternatives of a union that have members of any name have no form here');
   for (const name of names) {
-    const own = schemas.map((schema) => schema.properties?.[name]);
-    const at = `${path}.${name}`;
-    const beside = Object.hasOwn(properties, name) ? [properties[name]] : [];
-    properties[name] = member([...own, ...beside], at, (index, restricted) => {
+    const own = schemas.map((schema) => ownMember(schema, name));
+    properties[name] = member(own, ownMember(parent, name), `${path}.${name}`, (index, restricted) => {
       const branch = branches[index];
       if (branch !== undefined) branch.properties = { ...branch.properties, [name]: restricted };
     });
@@ -130,23 +168,42 @@ function objects(schemas: readonly StructuralSchema[], parent: StructuralSchema,
   const common = [...names].filter((name) => schemas.every(({ required }) => required?.includes(name)));
   const required = [...new Set([...(parent.required ?? []), ...common])];
   for (const [index, schema] of schemas.entries()) {
+    const branch = branches[index] as StructuralSchema;
     const rest = (schema.required ?? []).filter((name) => !common.includes(name));
-    if (rest.length > 0) (branches[index] as StructuralSchema).required = rest;
+    if (rest.length > 0) branch.required = rest;
+    // The members of the others are known, and so not pruned.
+    const foreign = closed[index]
+      ? [...names].filter((name) => !ownMember(schema, name) && !ownMember(parent, name))
+      : [];
+    if (foreign.length > 0) branch.not = { anyOf: foreign.map((name) => ({ required: [name] })) };
   }
-  // An alternative that asks for nothing allows everything.
-  const anyOf = branches.every((branch) => Object.keys(branch).length > 0) ? { anyOf: branches } : {};
-  return { ...parent, type: 'object', properties, ...(required.length > 0 ? { required } : {}), ...anyOf };
+  const apart = common.some((name) => {
+    const values = schemas.map((schema) => ownMember(schema, name)?.enum);
+    const all = values.flatMap((each) => each ?? []);
+    return values.every((each) => each !== undefined) && new Set(all).size === all.length;
+  });
+  return {
+    ...parent,
+    type: 'object',
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    ...restriction(branches, exclusive && !apart),
+  };
 }
 
-/** One member that some alternatives have. @param restrict what an alternative adds to the common schema */
+const ownMember = ({ properties = {} }: StructuralSchema, name: string): StructuralSchema | undefined =>
+  Object.hasOwn(properties, name) ? properties[name] : undefined;
+
+/** One member that some alternatives have. @param beside what is said of it for all @param restrict what an alternative adds to the common schema */
 function member(
   own: readonly (StructuralSchema | undefined)[],
+  beside: StructuralSchema | undefined,
   path: string,
   restrict: (index: number, restricted: StructuralSchema) => void,
 ): StructuralSchema {
-  const there = own.filter((schema) => schema !== undefined);
+  const there = [...own, beside].filter((schema) => schema !== undefined);
   const [first] = there as [StructuralSchema];
-  if (first.default !== undefined && there.length < own.length)
+  if (first.default !== undefined && own.includes(undefined))
     throw new SchemaError(path, 'a default that only some alternatives have would be given to all of them');
   if (there.every((schema) => sameValue(schema, first))) return first;
   const bare = (schema: StructuralSchema): StructuralSchema => {
@@ -160,6 +217,7 @@ function member(
     const restricted = schema === undefined ? {} : validationsOf(schema);
     if (Object.keys(restricted).length > 0) restrict(index, restricted);
   }
+  if (beside !== undefined) return beside;
   const values = there.flatMap(({ enum: each }) => each ?? []);
   const enumerated = there.every(({ enum: each }) => each !== undefined);
   return { ...withoutValidations(first), ...(enumerated ? { enum: [...new Set(values)] } : {}) };
