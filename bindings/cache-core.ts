@@ -7,7 +7,7 @@ import { type CacheExports, cacheExports } from './cache-exports.ts';
 import { CoreModule, Instance } from './instance.ts';
 import type { WasmModule } from './web-assembly.ts';
 
-const module = new CoreModule<CacheExports>('capstan/cache.wasm', 'objectsNew', compileCache, cacheExports);
+const cacheModule = new CoreModule<CacheExports>('capstan/cache.wasm', 'objectsNew', compileCache, cacheExports);
 
 /**
  * Gives the core of the caches a compiled module, as `initCore` of `capstan/workqueue` does for queues. Before the first cache.
@@ -17,12 +17,12 @@ const module = new CoreModule<CacheExports>('capstan/cache.wasm', 'objectsNew', 
  * initCacheCore({ module });
  */
 export function initCacheCore(options: { module?: WasmModule } = {}): void {
-  if (options?.module === undefined) module.load();
-  else module.use(options.module, 'initCacheCore');
+  if (options?.module === undefined) cacheModule.load();
+  else cacheModule.use(options.module, 'initCacheCore');
 }
 
 export class CacheCore extends Instance<CacheExports> {
   constructor() {
-    super(module);
+    super(cacheModule);
   }
 }

@@ -1,7 +1,7 @@
 /** As core-module.workerd.ts. */
-import module from './cache.wasm';
+import compiled from './cache.wasm';
 import type { WasmModule } from './web-assembly.ts';
 
 export function compileCache(): WasmModule {
-  return module;
+  return compiled;
 }

@@ -1,7 +1,7 @@
 /** Cloudflare's workerd forbids compiling at run time but hands over a module that was compiled when the worker was deployed. */
-import module from './core.wasm';
+import compiled from './core.wasm';
 import type { WasmModule } from './web-assembly.ts';
 
 export function compileCore(): WasmModule {
-  return module;
+  return compiled;
 }

@@ -43,7 +43,7 @@ export function disposedExports(what: string): CoreExports {
   );
 }
 
-const module = new CoreModule<CoreExports>('capstan/core.wasm', 'queueNew', compileCore, coreExports);
+const coreModule = new CoreModule<CoreExports>('capstan/core.wasm', 'queueNew', compileCore, coreExports);
 let shared: Core | undefined;
 
 /**
@@ -55,13 +55,13 @@ let shared: Core | undefined;
  * initCore({ module });
  */
 export function initCore(options: { module?: WasmModule } = {}): void {
-  if (options?.module === undefined) module.load();
-  else module.use(options.module, 'initCore');
+  if (options?.module === undefined) coreModule.load();
+  else coreModule.use(options.module, 'initCore');
 }
 
 export class Core extends Instance<CoreExports> {
   constructor() {
-    super(module);
+    super(coreModule);
   }
 
   override trapped(cause: unknown): unknown {
@@ -81,5 +81,5 @@ export function sharedCore(): Core {
 
 /** Whether the engine hashes strings without leaving Wasm. */
 export function hasNativeStrings(): boolean {
-  return module.nativeStrings();
+  return coreModule.nativeStrings();
 }

@@ -3,9 +3,9 @@
  * in a browser. The built files are judged, so a build has to come first (`npm test` makes one).
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -121,6 +121,20 @@ describe('the manifest', () => {
     expect(existsSync(`${root}/dist`), 'dist/ is missing: run npm run build').toBe(true);
     const named = [...paths(manifest.exports), ...paths(manifest.imports), ...paths(manifest.bin)];
     expect(named.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
+  });
+});
+
+describe('the built modules', () => {
+  // Jest with ts-jest or swc makes CommonJS of what it loads, within a function that has these parameters: a `const module` of ours was a SyntaxError.
+  it('can be made CommonJS: no name of theirs is one of its parameters', async () => {
+    const files = globSync('dist/**/*.js', { cwd: root });
+    expect(files.length).toBeGreaterThan(200);
+    const refused: string[] = [];
+    for (const file of files) {
+      const source = `${readText(file)}\nlet module, exports, require, __filename, __dirname;`;
+      await transform(source, { logLevel: 'silent' }).catch((error) => refused.push(`${file}: ${error}`));
+    }
+    expect(refused).toEqual([]);
   });
 });
 
