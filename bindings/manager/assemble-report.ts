@@ -1,9 +1,9 @@
 /** What a manager says of itself, put together from its parts when it is asked for. */
-import { readFileSync } from 'node:fs';
 import type { SharedIndexInformer } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport, ReportOptions } from '../controller/index.ts';
 import { nameOfError, textOfError } from '../error-text.ts';
 import { CapstanError } from '../errors.ts';
+import { version } from '../generated/version.ts';
 import { handleError } from '../handle-error.ts';
 import type { Election } from './election.ts';
 import type { InformerReport, LeaderReport, ManagerReport, RunnableReport } from './report.ts';
@@ -23,7 +23,7 @@ export interface ReportParts {
 export function assembleReport(parts: ReportParts, options: ReportOptions): ManagerReport {
   const { now, startedAt, stopping, election, informers, members } = parts;
   return {
-    version: version(),
+    version,
     startedAgoMs: startedAt === undefined ? undefined : now - startedAt,
     now,
     stopping,
@@ -71,18 +71,4 @@ function runnableReport(
 
 function errorReport(error: unknown, agoMs: number): ErrorReport {
   return { name: nameOfError(error), message: textOfError(error), agoMs };
-}
-
-let known: string | undefined;
-
-/** From package.json, which lies beside the built code too; in a bundle there may be none. */
-function version(): string {
-  if (known !== undefined) return known;
-  try {
-    const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-    known = (manifest as { version: string }).version;
-  } catch {
-    known = 'unknown';
-  }
-  return known;
 }

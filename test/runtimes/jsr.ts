@@ -5,8 +5,15 @@ import { root } from './bundle.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
 import type { Result } from './shim/registry.ts';
 
-/** In the Wasm core's place nothing can be fetched later: it must be among the files, although git ignores it. */
-const WANTED = ['bindings/generated/core-wasm.ts', 'bindings/workqueue/index.ts', 'README.md', 'LICENSE', 'jsr.json'];
+/** In place of what is generated nothing can be fetched later: it must be among the files, although git ignores it. */
+const WANTED = [
+  'bindings/generated/core-wasm.ts',
+  'bindings/generated/version.ts',
+  'bindings/workqueue/index.ts',
+  'README.md',
+  'LICENSE',
+  'jsr.json',
+];
 
 const PROGRAM = `
 import { WorkQueue } from '../../bindings/workqueue/index.ts';
