@@ -5,7 +5,7 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { handleError, tell } from '../handle-error.ts';
 import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
@@ -203,14 +203,7 @@ export function newInformer<T extends object, I extends string = never, X extend
 
 /** The handler, never throwing: what comes after in the same list must be told too. */
 function isolated<T extends object>(handler: ResourceEventHandler<T>): DeltaHandler<T> {
-  const call = (tell: () => unknown): void => {
-    try {
-      const result = tell();
-      if (result instanceof Promise) result.catch((error) => handleError(error, 'informer handler'));
-    } catch (error) {
-      handleError(error, 'informer handler');
-    }
-  };
+  const call = (run: () => unknown): void => tell(run, 'informer handler');
   return {
     onAdd: (object, isInInitialList) => call(() => handler.onAdd?.(object, isInInitialList)),
     onUpdate: (old, now) => call(() => handler.onUpdate?.(old, now, new LazyChange(old, now))),

@@ -1,4 +1,5 @@
 /** The low-level controller and newInformer. Counterparts of client-go's controller_test.go name their upstream test. */
+import { runInNewContext } from 'node:vm';
 import {
   CacheController,
   DeletedFinalStateUnknown,
@@ -177,7 +178,8 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     await running;
   });
 
-  // client-go lets the panic end the process (TestPanicPropagated); here it costs the one notification.
+  // client-go lets the panic end the process (TestPanicPropagated); here it costs the one notification. What Node's core gives a handler in Jest is
+  // another realm's promise: its rejection was nobody's, and ended the process.
   test('reports a handler that throws or rejects, and an index function, and goes on', async () => {
     const seen: string[] = [];
     const { clock, server, store, run, abort } = setUp({
@@ -193,19 +195,22 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
           seen.push(name);
           if (name === 'throws') throw new Error('thrown');
           if (name === 'rejects') return Promise.reject(new Error('rejected')) as never;
+          if (name === 'foreign') return runInNewContext("Promise.reject(new Error('of another realm'))");
         },
       },
     });
-    for (const name of ['throws', 'rejects', 'works']) server.put(name, { data: { v: 'no value' } });
+    for (const name of ['throws', 'rejects', 'foreign', 'works']) server.put(name, { data: { v: 'no value' } });
     const running = run();
     await clock.settle();
-    expect(seen.sort()).toEqual(['rejects', 'throws', 'works']);
-    expect(store.listKeys()).toHaveLength(3);
+    expect(seen.sort()).toEqual(['foreign', 'rejects', 'throws', 'works']);
+    expect(store.listKeys()).toHaveLength(4);
     expect(store.listIndexFuncValues('value')).toEqual([]);
     expect(reported.sort()).toEqual([
       'index function "value": Error: the index function',
       'index function "value": Error: the index function',
       'index function "value": Error: the index function',
+      'index function "value": Error: the index function',
+      'informer handler: Error: of another realm',
       'informer handler: Error: rejected',
       'informer handler: Error: thrown',
     ]);
