@@ -1,14 +1,14 @@
 /**
  * Name and text of whatever was thrown. That may be anything, and what it is asked for may throw or be no text: nothing here throws, and all of it is text.
  */
-import { CapstanError, show } from './errors.ts';
+import { CapstanError, isError, show } from './errors.ts';
 
 const NO_TEXT = 'something that has no text';
 
 /** `TypeError`, `CapstanError TIMEOUT`; of what is no error its type. */
 export function nameOfError(error: unknown): string {
   try {
-    if (!(error instanceof Error)) return typeof error;
+    if (!isError(error)) return typeof error;
     const name = String(error.name);
     return error instanceof CapstanError ? `${name} ${error.code}` : name;
   } catch {
@@ -19,7 +19,7 @@ export function nameOfError(error: unknown): string {
 /** An error's message; of anything else, and of a message that is none, what it looks like. */
 export function textOfError(error: unknown): string {
   try {
-    if (!(error instanceof Error)) return String(error);
+    if (!isError(error)) return String(error);
     const message: unknown = error.message;
     return typeof message === 'string' ? message : show(message);
   } catch {

@@ -100,13 +100,42 @@ export class CapstanError extends Error {
   }
 }
 
+/**
+ * Also of another realm: within a `vm` context, as Jest and vitest make them, what Node's core throws and rejects with, DOMExceptions among it, is of
+ * another `Error`. Throws for what throws when it is asked, such as a revoked Proxy.
+ */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || /(Error|Exception)]$/.test(Object.prototype.toString.call(value));
+}
+
 /** Of this copy of the package or of another one, whose classes are not these: an operator may have two, by its dependencies. Never throws. */
 export function hasCode(error: unknown, code: ErrorCode): boolean {
   try {
-    return error instanceof Error && (error as { code?: unknown }).code === code;
+    return isError(error) && (error as { code?: unknown }).code === code;
   } catch {
     return false;
   }
+}
+
+interface ErrorLike {
+  readonly name?: unknown;
+  readonly code?: unknown;
+  readonly kind?: unknown;
+  readonly cause?: unknown;
+}
+
+/** Whether one of an error and its causes is such that `holds`; false for what cannot be asked, as what is thrown may be anything. */
+export function someCause(error: unknown, holds: (error: ErrorLike) => boolean): boolean {
+  const seen = new Set<unknown>(); // causes may form a circle
+  try {
+    for (let current = error; current && !seen.has(current); current = (current as ErrorLike).cause) {
+      if (holds(current)) return true;
+      seen.add(current);
+    }
+  } catch {
+    // a getter of its own, or a Proxy
+  }
+  return false;
 }
 
 /** How a value is shown in a message: short, with its type where the text alone would not tell. Never throws, whatever the value does. */

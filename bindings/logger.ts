@@ -2,7 +2,7 @@
  * How the machinery speaks: a message and what it is about, as fields. Any object with these four methods will do, so `console` is one.
  * Nothing logs unless it was given a logger: a library is silent, and its errors go to `setErrorHandler`.
  */
-import { invalid, requireFunction, requireObject } from './errors.ts';
+import { invalid, isError, requireFunction, requireObject } from './errors.ts';
 import { handleError, tell } from './handle-error.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -77,7 +77,7 @@ export interface PinoLike {
 export function pinoLogger(pino: PinoLike): Logger {
   return loggerOf((level, message, fields = {}) => {
     const { error, ...others } = fields;
-    pino[level](error instanceof Error ? { ...others, err: error } : fields, message);
+    pino[level](isError(error) ? { ...others, err: error } : fields, message);
   });
 }
 

@@ -1,4 +1,5 @@
 /** The smallest thing that holds objects by key, and several changes of it at once. client-go: tools/cache/store.go Store, TransactionStore. */
+import { textOfError } from '../error-text.ts';
 import { CapstanError } from '../errors.ts';
 import type { DeletedFinalStateUnknown } from './keys.ts';
 
@@ -52,7 +53,7 @@ export class TransactionError extends CapstanError {
 
   constructor(successfulIndices: readonly number[], totalTransactions: number, errors: readonly unknown[]) {
     const failed = totalTransactions - successfulIndices.length;
-    const text = errors.map((error) => (error instanceof Error ? error.message : String(error))).join('; ');
+    const text = errors.map(textOfError).join('; ');
     super('TRANSACTION', `${failed} of ${totalTransactions} changes failed: ${text}`, { cause: errors[0] });
     this.successfulIndices = successfulIndices;
     this.totalTransactions = totalTransactions;

@@ -1,6 +1,7 @@
 /** Waiting until caches are filled, and saying which were not. client-go: tools/cache/shared_informer.go WaitForCacheSync, WaitFor. */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, hasCode, requireFunction, show } from '../errors.ts';
+import { textOfError } from '../error-text.ts';
+import { CapstanError, hasCode, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { DoneChecker } from './handler.ts';
 import { abortable, sleep } from './wait.ts';
@@ -110,9 +111,10 @@ function report(what: string, missing: readonly string[], cause: unknown): void 
 }
 
 function notSynced(what: string, missing: readonly string[], cause: unknown): CapstanError {
-  const why = cause instanceof Error ? cause.message : show(cause);
   const names = [...missing].sort().join(', ');
-  return new CapstanError('CACHE_SYNC_TIMEOUT', `${what}, these have not synced: ${names} (${why})`, { cause });
+  return new CapstanError('CACHE_SYNC_TIMEOUT', `${what}, these have not synced: ${names} (${textOfError(cause)})`, {
+    cause,
+  });
 }
 
 /** A checker whose promise fails is its maker's mistake, and the caller is told. */

@@ -34,8 +34,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 
 /** Whether `await` would wait for it. */
 export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
-  if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false;
-  return 'then' in value && typeof value.then === 'function';
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
 /** A promise and its resolver; resolving again has no effect. */

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { systemWallNow } from '../clock.ts';
-import { show } from '../errors.ts';
+import { isError, show } from '../errors.ts';
 
 /** What is read of a user: beyond the two methods of a KubeConfigLike. */
 export interface KubeConfigUser {
@@ -87,7 +87,7 @@ export class Kept {
 
   /** client-node's error of a plugin that ended with another code than 0 is what that wrote to stderr. */
   #silence(error: unknown): string | undefined {
-    const silent = this.#exec !== undefined && error instanceof Error && error.message.trim() === '';
+    const silent = this.#exec !== undefined && isError(error) && error.message.trim() === '';
     return silent ? 'failed, and wrote nothing to stderr' : undefined;
   }
 

@@ -3,6 +3,7 @@
  * is a TransportError that says which request of whom, and a request is sent a second time only where that can do no harm.
  */
 import { TransportError, type TransportErrorKind, type TransportRequest } from '../cache/transport.ts';
+import { textOfError } from '../error-text.ts';
 import { CapstanError } from '../errors.ts';
 import type { TlsMaterial } from './tls.ts';
 
@@ -105,6 +106,7 @@ export function describe({ method, path }: TransportRequest, { url }: Target): s
 
 /** node:net's error for several addresses of one name (localhost) is an AggregateError without a message. */
 export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
+  const text = textOfError(error);
+  const { errors } = Object(error) as Partial<AggregateError>;
+  return text === '' && Array.isArray(errors) ? errors.map(messageOf).join(', ') : text;
 }

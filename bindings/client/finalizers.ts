@@ -6,6 +6,7 @@
  */
 import type { Resource } from '../cache/resource.ts';
 import { isNotFound } from '../cache/status-error.ts';
+import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
 import { describeObject, metadataOf, withMetadata } from './metadata.ts';
 import type { JsonPatchOperation, Writer } from './types.ts';
@@ -83,7 +84,7 @@ export class FinalizeError<T extends object = object> extends CapstanError {
   readonly result: FinalizeResult<T>;
 
   constructor(errors: ReadonlyMap<string, unknown>, result: FinalizeResult<T>) {
-    const each = [...errors].map(([key, error]) => `${key}: ${error instanceof Error ? error.message : String(error)}`);
+    const each = [...errors].map(([key, error]) => `${key}: ${textOfError(error)}`);
     super('FINALIZE', `${describeObject(result.object)} could not be finalized by ${each.join('; ')}`, {
       cause: errors.size === 1 ? [...errors.values()][0] : new AggregateError(errors.values()),
     });

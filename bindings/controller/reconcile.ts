@@ -3,7 +3,7 @@
  * outcome per call: controller-runtime, pkg/internal/controller/controller.go reconcileHandler.
  */
 import type { Resource } from '../cache/resource.ts';
-import { CapstanError, hasCode, invalid } from '../errors.ts';
+import { CapstanError, hasCode, invalid, isError, someCause } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
 import { isPriority } from '../workqueue/index.ts';
@@ -96,25 +96,12 @@ export class TerminalError extends CapstanError {
  */
 export function isPanic(error: unknown): boolean {
   try {
-    if (error instanceof TypeError) return error.cause === undefined;
-    return error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
+    if (!isError(error)) return false;
+    const { name, cause } = error; // not by class: those of Node's core may be another realm's
+    return /^(Reference|Range|Syntax)Error$/.test(name) || (name === 'TypeError' && cause === undefined);
   } catch {
     return false; // an engine throws no Proxy
   }
-}
-
-/** Whether one of an error and its causes is such that `holds`; false for what cannot be asked, as what is thrown may be anything. */
-function someCause(error: unknown, holds: (error: Error) => boolean): boolean {
-  const seen = new Set<unknown>(); // causes may form a circle
-  try {
-    for (let current = error; current instanceof Error && !seen.has(current); current = current.cause) {
-      if (holds(current)) return true;
-      seen.add(current);
-    }
-  } catch {
-    // a getter of its own, or a Proxy
-  }
-  return false;
 }
 
 export function isTerminal(error: unknown): boolean {
@@ -124,7 +111,7 @@ export function isTerminal(error: unknown): boolean {
 /** The way a call ends that was told to, for this reason: nothing to report. */
 export function isAbort(error: unknown, reason: unknown): boolean {
   return someCause(error, (each) => {
-    const { name, code, kind } = each as Error & { code?: unknown; kind?: unknown };
+    const { name, code, kind } = each;
     return each === reason || name === 'AbortError' || code === 'ABORTED' || kind === 'aborted';
   });
 }

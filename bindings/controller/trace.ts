@@ -3,6 +3,7 @@
  * the tracer does.
  */
 import { textOfError } from '../error-text.ts';
+import { isError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { requestKey } from '../request.ts';
 import type { Span, Tracer } from './manager.ts';
@@ -42,7 +43,7 @@ function finish(span: Span, outcome: Outcome): void {
   span.setAttribute('outcome', outcome.kind);
   if (outcome.kind === 'error' || outcome.kind === 'terminal') {
     const message = textOfError(outcome.error);
-    guarded(() => span.recordException(outcome.error instanceof Error ? outcome.error : new Error(message)));
+    guarded(() => span.recordException(isError(outcome.error) ? outcome.error : new Error(message)));
     span.setStatus({ code: ERROR, message });
   }
   span.end();

@@ -3,6 +3,7 @@
  * one of them validates (`~standard.validate`); those that also give a JSON Schema have `~standard.jsonSchema`: Zod from 4.2, ArkType from
  * 2.1.28, Valibot through `toStandardJsonSchema` of `@valibot/to-json-schema`.
  */
+import { textOfError } from '../../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../../errors.ts';
 
 /** A schema of any library. `Input` is what may be written, `Output` what is there after defaults were filled in. */
@@ -66,7 +67,7 @@ export function jsonSchemasOf(name: string, schema: StandardSchema): { input: Js
     try {
       return convertTo.call(jsonSchema, { target: 'draft-2020-12' });
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = textOfError(cause);
       throw new CapstanError('SCHEMA', `${name}: ${vendor} cannot give the JSON Schema of ${what}: ${why}`, { cause });
     }
   };

@@ -4,7 +4,7 @@
  * the limits: kubernetes pkg/apis/core/validation/events.go.
  */
 import { defineResource, groupVersion, type Resource } from '../../cache/resource.ts';
-import { CapstanError, invalid, show } from '../../errors.ts';
+import { CapstanError, invalid, isError, show } from '../../errors.ts';
 import { metadataOf, type ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 
@@ -216,6 +216,6 @@ export function formatNote(note: string, args: readonly unknown[]): string {
 }
 
 function asText(value: unknown): string {
-  if (value instanceof Error) return value.message;
+  if (isError(value)) return value.message;
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }

@@ -5,6 +5,7 @@
 
 import { abortable } from '../../cache/wait.ts';
 import { type Clock, systemClock, systemWallNow } from '../../clock.ts';
+import { textOfError } from '../../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import { qualifiedName } from '../../label-rules.ts';
@@ -130,8 +131,7 @@ export class EventRecorder implements EventSink {
     try {
       this.#record(regarding, details);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      this.#lost(new CapstanError('EVENT', `this is no event: ${why}`, { cause: error }));
+      this.#lost(new CapstanError('EVENT', `this is no event: ${textOfError(error)}`, { cause: error }));
     }
   }
 

@@ -5,6 +5,7 @@
  */
 import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import type { Clock } from '../../clock.ts';
+import { textOfError } from '../../error-text.ts';
 import { CapstanError } from '../../errors.ts';
 import type { Writer } from '../types.ts';
 import { eventResource } from './event.ts';
@@ -197,6 +198,7 @@ const PASSING: ReadonlySet<string> = new Set(['TRANSPORT', 'TIMEOUT', 'DECODE'])
 function lost({ event }: Entry, cause: unknown, tries: number): CapstanError {
   const { kind, namespace, name } = event.regarding;
   const what = `${event.reason} of ${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new CapstanError('EVENT', `the event ${what} was not written after ${tries} tries: ${why}`, { cause });
+  return new CapstanError('EVENT', `the event ${what} was not written after ${tries} tries: ${textOfError(cause)}`, {
+    cause,
+  });
 }
