@@ -4,7 +4,7 @@
  * is made in memory and checked before the first file is written, and what was written is taken away again when the rest cannot be.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CapstanError } from 'capstan';
@@ -52,7 +52,7 @@ const DOT = /(^|\/)_(?=gitignore$|dockerignore$)/;
 export async function initProject(folder: string, options: ProjectOptions, facts: PackageFacts): Promise<Project> {
   const names = checkedNames(options, folder);
   await requireEmpty(folder);
-  const template = await readTemplate();
+  const template = await attempt('the files of a new project could not be read', readTemplate);
   requireFree(names.kind, template);
   const project = new Map([...template].map(([path, text]) => [renamed(path, names), renamed(text, names)]));
   project.set('package.json', projectManifest(names.name, names.singular, facts));
@@ -135,19 +135,15 @@ async function requireEmpty(folder: string): Promise<void> {
   }
 }
 
+/** Without the entries' `parentPath`: where Yarn keeps packages as archives, it is "." for all of them. */
 async function readTemplate(): Promise<Map<string, string>> {
-  const entries = await readdir(TEMPLATE, { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(TEMPLATE.length).replaceAll('\\', '/'));
-  return new Map(
-    await Promise.all(
-      paths.sort().map(async (path) => {
-        const text = await readFile(join(TEMPLATE, path), 'utf8');
-        return [path.replace(DOT, '$1.'), text] as const;
-      }),
-    ),
-  );
+  const template = new Map<string, string>();
+  for (const path of (await readdir(TEMPLATE, { recursive: true })).sort()) {
+    const file = join(TEMPLATE, path);
+    if ((await stat(file)).isFile())
+      template.set(path.replaceAll('\\', '/').replace(DOT, '$1.'), await readFile(file, 'utf8'));
+  }
+  return template;
 }
 
 /** The kind becomes a name in the sources, where it must not be one already, such as ConfigMap, Promise or Client. */

@@ -86,6 +86,24 @@ describe('capstan init', () => {
     );
   });
 
+  // Its file system, which reads out of archives, calls the parent of every entry "." (Plug'n'Play): the template's own folder was read as a file, EISDIR.
+  it('writes the same where Yarn keeps the package', async () => {
+    const yarn = `import promises from 'node:fs/promises';
+      import { syncBuiltinESMExports } from 'node:module';
+      const { readdir } = promises;
+      const told = (entry) => typeof entry === 'string' ? entry : Object.assign(entry, { parentPath: '.' });
+      promises.readdir = async (...args) => (await readdir(...args)).map(told);
+      syncBuiltinESMExports();`;
+    const program = [
+      '--import',
+      `data:text/javascript,${encodeURIComponent(yarn)}`,
+      join(installed, 'dist/bin/capstan.js'),
+    ];
+    const named = ['--kind', 'ArcticFox', '--group', 'den.acme.io', '--name', 'fox-den'];
+    expect(await node(place, ...program, 'init', 'yarn', ...named)).toMatchObject({ code: 0, stderr: '' });
+    expect(filesIn(join(place, 'yarn'))).toEqual(filesIn(project));
+  });
+
   it('names everything by the kind, the group and the folder', () => {
     const all = filesIn(project)
       .map((path) => `${path}\n${textOf(path)}`)
