@@ -1,17 +1,22 @@
 /** Handing out by an order of the user's (`QueueOptions.queue`). What that order throws is the caller's to see. */
-import { type CoreExports, NOTHING } from '../core.ts';
+import { NOTHING } from '../core.ts';
 import { invalid } from '../errors.ts';
 import type { KeyTable } from '../keys.ts';
+import type { CoreOfQueue } from './holdings.ts';
 import type { QueueOrder } from './options.ts';
 
-interface Chosen<T> {
-  readonly core: { readonly x: CoreExports; trapped(cause: unknown): unknown };
-  readonly handle: number;
-  readonly keys: KeyTable<T>;
-}
-
-/** Hands out the item that the order pops: its slot, or NOTHING when the order is empty. */
-export function takeChosen<T>(order: QueueOrder<T>, { core, handle, keys }: Chosen<T>, now: number): number {
+/**
+ * Hands out the item that the order pops: its slot, or NOTHING when the order is empty. Also when the order or a key function has left none of the
+ * gets waiting that it is for: then the order has the item back, as nobody would ever be done with it.
+ */
+export function takeChosen<T>(
+  order: QueueOrder<T>,
+  core: CoreOfQueue,
+  handle: number,
+  keys: KeyTable<T>,
+  now: number,
+  waiting?: { readonly size: number },
+): number {
   try {
     core.x.memoryPages(); // throws when disposed of or poisoned, before anything is popped
   } catch (cause) {
@@ -23,10 +28,12 @@ export function takeChosen<T>(order: QueueOrder<T>, { core, handle, keys }: Chos
   let taken: boolean;
   try {
     slot = keys.find(item);
-    taken = slot >= 0 && core.x.queueTake(handle, slot, now) !== 0;
+    taken = slot >= 0 && (waiting?.size === 0 || core.x.queueTake(handle, slot, now) !== 0);
   } catch (cause) {
     throw core.trapped(cause);
   }
   if (!taken) throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
-  return slot;
+  if (waiting?.size !== 0) return slot;
+  order.push(item);
+  return NOTHING;
 }

@@ -78,14 +78,19 @@ export class Gets<T> {
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
+      if (signal?.aborted) onAbort(); // since get() looked: by a clock or an order
     });
   }
 
-  /** Hands out what is ready. What `taken` calls may come back here: the item has its owner by then, and is not handed out again. */
-  serve(queue: { take(): T | undefined; taken(): (() => void) | undefined }): void {
-    for (const waiter of this.#waiters) {
-      const item = queue.take();
+  /**
+   * Hands out what is ready. What `taken` calls may come back here: the item has its owner by then, and is not handed out again. What `take` calls
+   * may serve waiters or send them away: it takes nothing for nobody, and the item is for the first who waits after that.
+   */
+  serve(queue: { take(waiting: Gets<T>): T | undefined; taken(): (() => void) | undefined }): void {
+    while (this.#waiters.size > 0) {
+      const item = queue.take(this);
       if (item === undefined) return;
+      const waiter = this.#waiters.values().next().value as Waiter<T>;
       this.#waiters.delete(waiter);
       const tell = queue.taken();
       waiter.stopListening();

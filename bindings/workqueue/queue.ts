@@ -190,16 +190,17 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     return item;
   }
 
-  /** @internal tryGet() up to the metrics. */
-  take(): T | undefined {
-    return this.takeSlot() < 0 ? undefined : this.#lastItem;
+  /** @internal tryGet() up to the metrics. Nothing is taken for gets that have stopped waiting meanwhile: a clock and an order are a user's. */
+  take(waiting?: Gets<T>): T | undefined {
+    return this.takeSlot(waiting) < 0 ? undefined : this.#lastItem;
   }
 
   /** @internal The slot of the item that take() answers, or NOTHING. */
-  protected takeSlot(): number {
+  protected takeSlot(waiting?: Gets<T>): number {
     const now = this.now();
+    if (waiting?.size === 0) return NOTHING;
     const { core, handle, keys, order } = this;
-    const slot = order === undefined ? this.#takeFirst(now) : takeChosen(order, { core, handle, keys }, now);
+    const slot = order === undefined ? this.#takeFirst(now) : takeChosen(order, core, handle, keys, now, waiting);
     if (slot < 0) return slot;
     this.#lastItem = this.items[slot];
     this.#lastSlot = slot;

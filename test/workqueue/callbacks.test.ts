@@ -6,6 +6,7 @@ import { DelayingQueue, FakeClock, ItemExponentialFailureRateLimiter, WorkQueue 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
+import { Stack } from '../stack-order.ts';
 import { drain, expectError, expectRejection } from './helpers.ts';
 import { RecordingProvider } from './recording-provider.ts';
 import { hearReports } from './reported.ts';
@@ -116,6 +117,83 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     queue.doneSlots(slots, 1);
     expect(queue.recover()).toEqual([]);
     queue.shutDown();
+  });
+
+  // The get that had waited longest was chosen before the order was asked. What the order did then served it with another item, and the one
+  // that it popped was nobody's, and processed for ever.
+  test('an order that adds while it pops loses nothing to gets that wait', async () => {
+    class Adding extends Stack {
+      override pop(): string {
+        const item = super.pop();
+        if (item === 'a') queue.add('more');
+        return item;
+      }
+    }
+    const queue = new WorkQueue({ queue: new Adding() });
+    const gets = [queue.get(), queue.get()];
+    queue.add('a');
+    expect((await Promise.all(gets)).map(({ item }) => item)).toEqual(['more', 'a']);
+  });
+
+  // As above: handed to a get that had been rejected by then.
+  test.each<[by: 'order' | 'key function', does: string, end: (queue: WorkQueue, leave: AbortController) => void]>([
+    ['order', 'ABORTED', (_, leave) => leave.abort()],
+    ['order', 'shutdown', (queue) => queue.shutDown()],
+    ['key function', 'ABORTED', (_, leave) => leave.abort()],
+    ['key function', 'shutdown', (queue) => queue.shutDown()],
+  ])('an %s that leaves nobody waiting (%s) puts the item back', async (by, outcome, end) => {
+    const leave = new AbortController();
+    let popped = false;
+    class Ending extends Stack {
+      override pop(): string {
+        popped = true;
+        if (by === 'order') end(queue, leave);
+        return super.pop();
+      }
+    }
+    const key = (item: string): string => {
+      if (popped && by === 'key function') end(queue, leave);
+      return item;
+    };
+    const queue: WorkQueue = new WorkQueue({ queue: new Ending(), key });
+    const got = queue.get({ signal: leave.signal }).then(
+      ({ shutdown }) => shutdown && 'shutdown',
+      (error) => error.code,
+    );
+    queue.add('a');
+    expect(await got).toBe(outcome);
+    expect(queue.snapshot().keys).toMatchObject([{ item: 'a', state: 'ready' }]);
+    expect(drain(queue)).toEqual(['a']);
+    expect(queue.recover()).toEqual([]);
+  });
+
+  // The item went to a get that had been rejected, and stayed in processing.
+  test('a clock that aborts the only get that waits leaves the item ready', async () => {
+    const leave = new AbortController();
+    const clock = new FailingClock();
+    const queue = new WorkQueue({ clock, times: true });
+    const got = queue.get({ signal: leave.signal });
+    const now = clock.now.bind(clock);
+    let reads = 0;
+    clock.now = () => {
+      if (++reads === 2) leave.abort(); // the add has the first
+      return now();
+    };
+    queue.add('a');
+    await expectRejection(got, 'ABORTED');
+    expect(drain(queue)).toEqual(['a']);
+  });
+
+  // Nobody listened to the signal yet, and nobody heard of it any more: it waited for ever.
+  test('a clock that aborts the signal of a get that begins to wait ends it', async () => {
+    const leave = new AbortController();
+    const clock = new FakeClock();
+    clock.now = () => {
+      leave.abort();
+      return 0;
+    };
+    const queue = new WorkQueue({ clock, times: true });
+    await expectRejection(queue.get({ signal: leave.signal }), 'ABORTED');
   });
 
   // What had been handed out before the error was nobody's, and processed for ever.
