@@ -15,7 +15,7 @@ export type ErrorCode =
   | 'OUT_OF_MEMORY'
   /** A slot of a queue whose key has been unpinned or is done. */
   | 'STALE_SLOT'
-  /** Slots tell the keys of a queue apart up to four million of them. */
+  /** Slots tell up to four million keys apart: a queue that ever held more at once hands out none. */
   | 'TOO_MANY_SLOTS'
   /** An object has no room in a cache with `maxBytes`; everything is asked for again until it has. */
   | 'CACHE_FULL'

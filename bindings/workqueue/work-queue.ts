@@ -26,7 +26,7 @@ const UNPIN_RELEASED = 1;
  *
  * client-go: `workqueue.TypedInterface`. Items are strings unless `key` is given; any string is a key.
  * Errors (CapstanError): INVALID_ARGUMENT, OUT_OF_MEMORY (nothing was changed), DISPOSED, POISONED, ABORTED (get with a signal),
- * STALE_SLOT, QUEUE_FULL (with `maxDepth`).
+ * STALE_SLOT, TOO_MANY_SLOTS, QUEUE_FULL (with `maxDepth`).
  *
  * @example
  * const queue = new WorkQueue();
@@ -107,7 +107,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /**
    * A slot that stands for the item until unpin(), whatever becomes of the item: an int32, for addSlots(). The item stays in the queue's memory
-   * as long. Pinned again: the same slot, and one unpin() ends it.
+   * as long. Pinned again: the same slot, and one unpin() ends it. Where getSlots() throws TOO_MANY_SLOTS, this may too.
    *
    * @example
    * const queue = new WorkQueue();
@@ -193,7 +193,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
 
   /**
    * Hands out ready keys, as many as the array has room for, as slots that stand for their items until doneSlots(). Answers how many there were.
-   * More than four million keys in one queue: TOO_MANY_SLOTS.
+   * A queue that ever held more than four million keys at once: TOO_MANY_SLOTS, for the rest of its life.
    */
   getSlots(into: Int32Array): number {
     if (!this.#plain || into?.length !== 1 || this.items.length > SLOT_LIMIT) return this.#getMany(into);

@@ -1,6 +1,7 @@
 /** Batches and slots of WorkQueue, for any implementation. */
 import { FakeClock, PrometheusProvider, type QueueOrder, type Request, requestKey } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
+import { SLOT_LIMIT } from '../../../bindings/core.ts';
 import { drain, expectError, settle, watch, wrong } from '../helpers.ts';
 import type { Implementation } from '../implementations.ts';
 import { distinctKeys } from './hostile.ts';
@@ -355,6 +356,21 @@ export function slotCases(make: Implementation): void {
       const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
       queue.addSlots(slots, 2);
       expect(queue.droppedAdds()).toBe(1);
+      expect(drain(queue)).toEqual(['a']);
+    });
+
+    // Numbers above the limit would be read as those of other keys. It was said to end with the keys that are too many, which it does not.
+    test('a queue that once held more keys than slots have numbers gives no slots any more, and items as before', () => {
+      const queue = make.queue();
+      const pinned = queue.pin('a');
+      const { items } = queue as unknown as { items: unknown[] };
+      items.length = SLOT_LIMIT + 1; // as so many keys leave it
+      queue.addAll(['a', 'b']);
+      for (const room of [1, 2]) expectError(() => queue.getSlots(new Int32Array(room)), 'TOO_MANY_SLOTS');
+      const batch = queue.getBatch(2);
+      expect(batch).toEqual(['a', 'b']);
+      queue.doneAll(batch);
+      queue.addSlots(Int32Array.of(pinned), 1);
       expect(drain(queue)).toEqual(['a']);
     });
   });
