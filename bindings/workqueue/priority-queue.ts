@@ -55,7 +55,7 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  * Where it differs from {@link RateLimitingQueue}: `len()` also counts what is added while it is processed. An add() makes a waiting item ready.
  * A delay for a ready item is ignored. After shutDown() a get says so at once, and what is queued is dropped. The limiter is not asked then.
  * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an overall limit. `inner` and `queue` are refused.
- * Priorities are meant to be few: with some ten thousands at once, such as deadlines, an add or a get walks over many of them (100 µs).
+ * Priorities may be many, such as deadlines: a get costs the logarithm of their number, an add of a new one moves those above it (5 µs for 100 000).
  *
  * Errors (CapstanError): as {@link RateLimitingQueue}.
  *
