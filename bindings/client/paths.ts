@@ -43,8 +43,9 @@ export function requireNamespace(resource: AnyResource, namespace: unknown): str
 
 /** apimachinery: api/validation/path IsValidPathSegmentName; what else a name must be is the server's to say. */
 function segment(what: string, text: unknown): string {
-  if (typeof text !== 'string' || text === '' || text === '.' || text === '..' || /[/%]/.test(text))
-    throw invalid(what, 'a name without "/" and "%"', text);
+  // \p{Cs} is half a character, which no URL can say.
+  if (typeof text !== 'string' || /^\.{0,2}$|[/%\p{Cs}]/u.test(text))
+    throw invalid(what, 'a name without "/", "%" and half a surrogate pair', text);
   return encodeURIComponent(text);
 }
 
@@ -78,7 +79,7 @@ export function bodyOf<T extends object>(resource: Resource<T, string>, object: 
       `"object" expected a ${expected}, got a ${show(apiVersion)} ${show(kind)}: pass the resource that the object is of`,
     );
   }
-  return toJson('object', { apiVersion, kind, ...object });
+  return toJson('object', { ...object, apiVersion, kind });
 }
 
 /** Throws CapstanError INVALID_ARGUMENT for what JSON cannot say, such as a cycle or a BigInt. */

@@ -39,6 +39,16 @@ describe('create', () => {
     expect(lines(requests)).toEqual(['POST /api/v1/namespaces', `POST ${WIDGETS}`]);
   });
 
+  // A program that copies what a list's items have copies an undefined, too: JSON leaves it out, and a custom resource was refused with 400.
+  test('fills in an apiVersion and kind that are there as undefined', async () => {
+    const { client } = await live();
+    const head = { apiVersion: undefined, kind: undefined };
+    const expected = { apiVersion: 'example.com/v1', kind: 'Widget', spec: { size: 1 } };
+    expect(await client.create(Widgets, { ...head, ...widget('w', { size: 1 }) })).toMatchObject(expected);
+    const applied = { ...head, ...widget('v', { size: 1 }) };
+    expect(await client.apply(Widgets, applied, { fieldOwner: 'me' })).toMatchObject(expected);
+  });
+
   test('takes a name that the server generates', async () => {
     const { client } = await live();
     const made = await client.create(ConfigMaps, { metadata: { namespace: 'default', generateName: 'page-' } });
@@ -341,6 +351,7 @@ describe('what cannot be sent', () => {
     ['a key without a namespace', (client) => client.get(ConfigMaps, { name: 'a' })],
     ['a name that is a path', (client) => client.get(ConfigMaps, at('../secrets/s'))],
     ['a name with an escape', (client) => client.get(ConfigMaps, at('a%2fb'))],
+    ['half a character', (client) => client.get(ConfigMaps, at('\ud800'))],
     ['a namespace that is a path', (client) => client.list(ConfigMaps, { namespace: 'a/b' })],
     ['a subresource that is a path', (client) => client.subResource('a/b').get(ConfigMaps, at('a'))],
     ['a cycle', (client) => client.create(ConfigMaps, Object.assign(configMap('a'), { self: cycle() }))],
