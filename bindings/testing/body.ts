@@ -74,11 +74,22 @@ export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject
   return checkObject(kind, kinds, object ?? {}, () => text);
 }
 
-/** @param text the object as JSON, asked for on failure alone */
-export function checkObject(kind: Kind, kinds: Kinds, object: Json, text: () => string): JsonObject {
-  requireTypeMeta(object, (why) => unrecognized(kind, text(), why));
-  if (kind.builtIn) requireBuiltIn(kind, kinds, object);
-  else requireCustom(kind, object, text);
+/**
+ * @param text the object as JSON, asked for on failure alone
+ * @param patched how it is refused where a patch led to it; of which kind a custom object is, is then looked at in its turn (`requireKind`)
+ */
+export function checkObject(
+  kind: Kind,
+  kinds: Kinds,
+  object: Json,
+  text: () => string,
+  patched?: (why: string) => Error,
+): JsonObject {
+  const refuse = patched ?? ((why: string): Error => unrecognized(kind, text(), why));
+  requireTypeMeta(object, refuse);
+  if (kind.builtIn) requireBuiltIn(kind, kinds, object, patched);
+  else if (!object.kind) throw refuse(`Object 'Kind' is missing in '${text()}'`);
+  else if (patched === undefined) requireVersion(kind, object);
   return object;
 }
 
@@ -104,7 +115,12 @@ function unrecognized(kind: Kind, text: string, why: string): ApiError {
   return badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${shown})`);
 }
 
-function requireBuiltIn(kind: Kind, kinds: Kinds, object: JsonObject): void {
+function requireBuiltIn(
+  kind: Kind,
+  kinds: Kinds,
+  object: JsonObject,
+  patched: ((why: string) => Error) | undefined,
+): void {
   const name = (object.kind as string | undefined) || kind.kind;
   const apiVersion = (object.apiVersion as string | undefined) || apiVersionOf(kind);
   if (name === kind.kind && apiVersion === apiVersionOf(kind)) return;
@@ -113,11 +129,10 @@ function requireBuiltIn(kind: Kind, kinds: Kinds, object: JsonObject): void {
   const why = kinds.isBuiltIn(apiVersion, name)
     ? `converting (${version}.${name}) to (${internal}.${kind.kind}): unknown conversion`
     : `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
-  throw badRequest(`${name} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
+  throw patched?.(why) ?? badRequest(`${name} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
 }
 
-function requireCustom(kind: Kind, object: JsonObject, text: () => string): void {
-  if (!object.kind) throw unrecognized(kind, text(), `Object 'Kind' is missing in '${text()}'`);
+function requireVersion(kind: Kind, object: JsonObject): void {
   const expected = apiVersionOf(kind);
   if (object.apiVersion !== expected) {
     throw badRequest(

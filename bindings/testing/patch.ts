@@ -1,5 +1,5 @@
 /** JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on values that are never mutated: each step makes a new one. */
-import { isObject, type Json, type JsonObject, sameJson, withoutNulls } from './json.ts';
+import { isObject, type Json, type JsonObject, sameJson, unmarshalError, withoutNulls } from './json.ts';
 import { ApiError, badRequest, patchFailed } from './status.ts';
 
 /**
@@ -21,12 +21,9 @@ const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const
 
 /** Applies the operations in order. 400 for what is no patch, 422 for one that cannot be applied. */
 export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
-  if (!Array.isArray(patch)) {
-    const what = isObject(patch) ? 'object' : typeof patch === 'boolean' ? 'bool' : typeof patch;
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${what} into Go value of type []handlers.jsonPatchOp`,
-    );
-  }
+  if (patch === null) return target;
+  if (!Array.isArray(patch)) throw undecodable(patch, 'Go value of type []handlers.jsonPatchOp');
+  for (const operation of patch as readonly Json[]) requireOperation(operation);
   if (patch.length > MAX_OPERATIONS) {
     const why = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`;
     throw new ApiError(413, `Request entity too large: ${why}`, { reason: 'RequestEntityTooLarge' });
@@ -38,6 +35,19 @@ export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
   }
   if (!isObject(result)) throw patchFailed();
   return result;
+}
+
+const undecodable = (value: Json, into: string): ApiError =>
+  badRequest(`error decoding patch: ${unmarshalError(value, into)}`);
+
+/** What Go reads into an operation; null is one of nothing. */
+function requireOperation(operation: Json): void {
+  if (operation === null) return;
+  if (!isObject(operation)) throw undecodable(operation, 'Go value of type handlers.jsonPatchOp');
+  for (const name of ['op', 'path', 'from']) {
+    const member = operation[name] ?? '';
+    if (typeof member !== 'string') throw undecodable(member, `Go struct field jsonPatchOp.${name} of type string`);
+  }
 }
 
 /** apiserver: endpoints/handlers/patch.go maxJSONPatchOperations. */
@@ -113,7 +123,7 @@ function index(token: string, max: number): number {
   return at;
 }
 
-/** Rebuilds the path down to the last token, where `change` makes the new parent. */
+/** Rebuilds the path down to the last token, where `change` makes the new parent. The whole has none: that library replaces it, and no more. */
 function rebuild(target: Json, path: readonly string[], change: (parent: Json, token: string) => Json): Json {
   const [token, ...rest] = path;
   if (token === undefined) throw patchFailed();
@@ -130,14 +140,12 @@ const set = (target: Json, path: readonly string[], value: Json): Json =>
   });
 
 const add = (target: Json, path: readonly string[], value: Json): Json =>
-  path.length === 0
-    ? value
-    : rebuild(target, path, (parent, token) => {
-        if (Array.isArray(parent))
-          return parent.toSpliced(token === '-' ? parent.length : index(token, parent.length), 0, value);
-        if (isObject(parent)) return withMember(parent, token, value);
-        throw patchFailed();
-      });
+  rebuild(target, path, (parent, token) => {
+    if (Array.isArray(parent))
+      return parent.toSpliced(token === '-' ? parent.length : index(token, parent.length), 0, value);
+    if (isObject(parent)) return withMember(parent, token, value);
+    throw patchFailed();
+  });
 
 const remove = (target: Json, path: readonly string[]): Json =>
   rebuild(target, path, (parent, token) => {

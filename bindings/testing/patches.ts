@@ -1,7 +1,7 @@
 /** Patches of all four kinds, from the body of a request to the change of an object: what is no patch is refused here. */
 import { checkObject, parseJson } from './body.ts';
 import { duplicateFields, FieldTypeError, readFields } from './fields.ts';
-import { goText, isObject, type Json, type JsonObject } from './json.ts';
+import { goText, isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
 import type { PatchType } from './media-types.ts';
 import type { FieldValidation } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
@@ -11,6 +11,8 @@ import type { Change } from './registry/registry.ts';
 import { typeOf } from './registry/types.ts';
 import { badRequest, fieldInvalid, invalidObject } from './status.ts';
 import { strategicPatch } from './strategic.ts';
+
+const MAP = 'Go value of type map[string]interface {}';
 
 /** What a patch makes of an object, and what there is to warn about once it was made. */
 export interface Patched {
@@ -26,19 +28,18 @@ export function patchFrom(
   validation: FieldValidation,
 ): Patched {
   const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
-  const patch = parseJson(body, (why) => badRequest(`${decoding}${why}`));
-  if (type !== 'json' && !isObject(patch)) {
-    const what = Array.isArray(patch) ? 'array' : typeof patch;
-    throw badRequest(`${decoding}json: cannot unmarshal ${what} into Go value of type map[string]interface {}`);
-  }
+  const parsed = parseJson(body, (why) => badRequest(`${decoding}${why}`));
+  const patch = type === 'strategic' ? (parsed ?? {}) : parsed;
+  if (type !== 'json' && !isObject(patch)) throw badRequest(`${decoding}${unmarshalError(patch, MAP)}`);
   const warnings: string[] = [];
   const change = (existing: JsonObject): JsonObject => {
     const result = make(kind, type, existing, patch);
-    const object = checkObject(kind, kinds, result, () => JSON.stringify(result));
+    const text = (): string => JSON.stringify(result);
     const refuse = (why: string): Error => {
-      const shown = type === 'strategic' ? goText(patch) : JSON.stringify(result);
+      const shown = type === 'strategic' ? goText(patch) : text();
       return invalidObject({ group: '', what: '', name: '' }, [fieldInvalid('patch', shown, why)]);
     };
+    const object = checkObject(kind, kinds, result, text, refuse);
     let problems: string[];
     let read: JsonObject;
     try {
@@ -63,7 +64,9 @@ export function patchFrom(
 function make(kind: Kind, type: Exclude<PatchType, 'apply'>, existing: JsonObject, patch: Json): JsonObject {
   if (type === 'json') return jsonPatch(existing, patch);
   if (type === 'merge') return mergePatch(existing, patch) as JsonObject;
-  return strategicPatch(typeOf(kind), existing, patch as JsonObject);
+  const { apiVersion, kind: name } = existing;
+  // The real server changes what it has decoded by now, in which they do not count.
+  return { ...strategicPatch(typeOf(kind), existing, patch as JsonObject), apiVersion, kind: name };
 }
 
 const OPERATION = ['op', 'path', 'from', 'value'];
@@ -85,8 +88,5 @@ export function configurationFrom(body: string): JsonObject {
   if (body.trim() === '') return {};
   const config = parseJson(body, () => fail('error converting YAML to JSON: yaml: found unexpected end of stream'));
   if (isObject(config)) return config;
-  const what = Array.isArray(config) ? 'array' : typeof config;
-  throw fail(
-    `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${what} into Go value of type map[string]interface {}`,
-  );
+  throw fail(`error unmarshaling JSON: while decoding JSON: ${unmarshalError(config, MAP)}`);
 }

@@ -72,7 +72,7 @@ function details(subject: Subject, causes?: StatusCause[]): StatusDetails {
   return {
     ...(subject.name === '' ? {} : { name: subject.name }),
     ...(subject.group === '' ? {} : { group: subject.group }),
-    kind: subject.what,
+    ...(subject.what === '' ? {} : { kind: subject.what }),
     ...(causes === undefined ? {} : { causes }),
   };
 }

@@ -155,7 +155,7 @@ function mergeList(
 function requireOneType(original: readonly Json[], patch: readonly Json[]): void {
   const all = [...original, ...patch];
   if (all.some(isList)) throw failed('lists of lists are not supported');
-  const kinds = new Set(all.map((item) => (isObject(item) ? 'object' : typeof item)));
+  const kinds = new Set(all.map((item) => (item === null ? 'null' : typeof item)));
   if (kinds.size > 1) throw failed(`list element types are not identical: ${goText([original, patch])}`);
 }
 

@@ -1,9 +1,18 @@
 /** Server-side apply without a real server; that the two agree is for test/e2e/same-answers. */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { APPLY_PATCH, type Body, type Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import {
+  APPLY_PATCH,
+  type Body,
+  type Client,
+  CONFIG_MAPS,
+  configMap,
+  STRATEGIC,
+  start,
+  WIDGETS,
+  widget,
+} from './client.ts';
 
-const STRATEGIC = 'application/strategic-merge-patch+json';
 const PODS = '/api/v1/namespaces/default/pods';
 
 const apply = (api: Client, path: string, manager: string, body: unknown, query: Record<string, string> = {}) =>
@@ -319,6 +328,14 @@ describe('a strategic merge patch', () => {
       STRATEGIC,
     );
     expect([body.spec.nodeSelector, body.spec.securityContext]).toEqual([undefined, {}]);
+  });
+
+  // It was a TypeError of the server's own, told as 500 and on the console.
+  test('refuses a null in a list of objects, saying so', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod({ containers: [{ name: 'a', image: 'i' }] }));
+    const { status, body } = await api.patch(`${PODS}/a`, { spec: { containers: [null] } }, STRATEGIC);
+    expect([status, body.message]).toEqual([500, expect.stringContaining('list element types are not identical')]);
   });
 
   test('deletes from a list of names', async () => {

@@ -56,6 +56,7 @@ export interface Send {
 export const APPLY_PATCH = 'application/apply-patch+yaml';
 export const JSON_PATCH = 'application/json-patch+json';
 export const MERGE_PATCH = 'application/merge-patch+json';
+export const STRATEGIC = 'application/strategic-merge-patch+json';
 export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 export const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIG_MAPS, configMap, JSON_PATCH, MERGE_PATCH, start, WIDGETS, widget } from './client.ts';
+import { CONFIG_MAPS, configMap, JSON_PATCH, MERGE_PATCH, STRATEGIC, start, WIDGETS, widget } from './client.ts';
 
 describe('patch', () => {
   test('merges objects, replaces lists and drops what is null', async () => {
@@ -75,6 +75,13 @@ describe('patch', () => {
     ['a copy of the whole', JSON_PATCH, [{ op: 'copy', from: '', path: '/spec/b' }], 422],
     ['metadata that are none', MERGE_PATCH, { metadata: 'x' }, 422],
     ['labels of numbers', MERGE_PATCH, { metadata: { labels: { a: 1 } } }, 422],
+    // They were 400: what a patch leads to is refused as the patch's doing, and not as what was sent.
+    ['no kind', MERGE_PATCH, { kind: null }, 422],
+    ['another version', MERGE_PATCH, { apiVersion: 'other/v1' }, 422],
+    ['another whole', JSON_PATCH, [{ op: 'replace', path: '', value: {} }], 422],
+    ['an addition of the whole', JSON_PATCH, [{ op: 'add', path: '', value: {} }], 422],
+    ['an operation that is none', JSON_PATCH, [{ op: 'add', path: '/spec/b', value: 1 }, 1], 400],
+    ['a path that is no text', JSON_PATCH, [{ op: 'add', path: 1, value: 1 }], 400],
     ['an unknown operation', JSON_PATCH, [{ op: 'increase', path: '/spec/a' }], 422],
     ['a path without a slash', JSON_PATCH, [{ op: 'remove', path: 'spec' }], 422],
     ['an object for a list', JSON_PATCH, { op: 'remove' }, 400],
@@ -93,6 +100,26 @@ describe('patch', () => {
     expect((await api.patch(`${WIDGETS}/a`, patch, type)).status).toBe(status);
     expect((await api.get(`${WIDGETS}/a`)).body).toEqual(made);
   });
+});
+
+// Go reads no operations and no members from a null; they were 400.
+test('a JSON patch or strategic merge patch of null is one of nothing', async () => {
+  const { api } = await start();
+  const made = await api.make(CONFIG_MAPS, configMap('a'));
+  for (const type of [JSON_PATCH, STRATEGIC])
+    expect(await api.patch(`${CONFIG_MAPS}/a`, null, type)).toMatchObject({ status: 200, body: made });
+});
+
+// A merge or JSON patch was 400, and so was a strategic one, which the real server takes without what it says there.
+test('a built-in object keeps its kind and version', async () => {
+  const { api } = await start();
+  const made = await api.make(CONFIG_MAPS, configMap('a'));
+  const statuses: number[] = [];
+  for (const patch of [{ kind: 'Other' }, { kind: 'Pod' }, { apiVersion: 'v9' }])
+    for (const type of [MERGE_PATCH, STRATEGIC])
+      statuses.push((await api.patch(`${CONFIG_MAPS}/a`, patch, type)).status);
+  expect(statuses).toEqual([422, 200, 422, 200, 422, 200]);
+  expect((await api.get(`${CONFIG_MAPS}/a`)).body).toEqual(made);
 });
 
 test('the generation of a Deployment counts its spec alone, a ConfigMap has none', async () => {

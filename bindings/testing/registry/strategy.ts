@@ -11,7 +11,7 @@ import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
 import { validateStoredVersions } from './definitions.ts';
-import { apiVersionOf, type Kind } from './kinds.ts';
+import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
 import { configKey } from './names.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
@@ -25,11 +25,15 @@ export const ofResource = (kind: Kind, name: string): Subject => ({ group: kind.
 /** The subject of errors that speak of a kind: `ConfigMap "a" is invalid`. */
 export const ofKind = (kind: Kind, name: string): Subject => ({ group: kind.group, what: kind.kind, name });
 
-/** A custom object of another kind than its resource's; said after the object's name is known. */
+/** A custom object of another kind than its resource's, or by a patch of another version; said after the object's name is known. */
 export function requireKind(kind: Kind, object: JsonObject, name: string): void {
-  if (!kind.known || kind.builtIn || object.kind === kind.kind) return;
-  const wrong = fieldInvalid('kind', object.kind, `must be ${kind.kind}`);
-  throw invalidObject({ ...ofKind(kind, name), what: String(object.kind) }, [wrong]);
+  if (!kind.known || kind.builtIn) return;
+  const wanted: JsonObject = { kind: kind.kind, apiVersion: apiVersionOf(kind) };
+  const wrong = Object.entries(wanted).filter(([member, value]) => object[member] !== value);
+  refuse(
+    { group: splitApiVersion(stringAt(object, 'apiVersion')).group, what: stringAt(object, 'kind'), name },
+    wrong.map(([member, value]) => fieldInvalid(member, object[member], `must be ${value}`)),
+  );
 }
 
 /** The members in the order in which the real server writes them: built-in kinds start with kind, custom ones with apiVersion. */

@@ -42,6 +42,8 @@ const ON_CONTAINERS: [what: string, patch: object][] = [
   ['knows no other directive', { nodeSelector: { $patch: 'other' } }],
   ['knows no directive in a list', { containers: [{ name: 'a', $patch: 'other' }] }],
   ['does not merge by directive', { containers: [{ name: 'a', $patch: 'merge' }] }],
+  ['wants no null in a list', { containers: [null] }],
+  ['wants no null beside others', { containers: [{ name: 'a' }, null] }],
   ['wants an order to be a list', { '$setElementOrder/containers': 'a' }],
   ['wants keys to be a list', { volumes: [{ name: 'v', $retainKeys: 'name' }] }],
   ['wants deletions to be a list', { '$deleteFromPrimitiveList/x': 'a' }],
@@ -157,9 +159,53 @@ export const patches: Exchange[] = [
         { path: '/spec' },
         { op: 'remove' },
         { op: 'add', path: 'spec/x', value: 1 },
+        { op: 'add', path: '', value: {} },
+        { op: 'copy', from: '/spec/map', path: '' },
+        { op: 'move', from: '/spec/map', path: '' },
+        { op: 'remove', path: '' },
+        { op: 'replace', path: '', value: {} },
+        { op: 'replace', path: '', value: null },
       ])
         await things.patch('one', 'json', [operation]);
       await things.get('one');
+    },
+  },
+  {
+    name: 'JSON patches are read as operations before any is carried out',
+    async run(api) {
+      for (const type of [widgets, configMaps]) {
+        const things = api.of(type);
+        await things.create(things.object('one'));
+        const first = { op: 'add', path: '/metadata/labels', value: { a: '1' } };
+        for (const wrong of [1, 'x', true, [], null, { op: 1 }, { op: 'add', path: 1 }, { op: 'copy', from: [] }])
+          await things.patch('one', 'json', [first, wrong]);
+        await things.patch('one', 'json', [first, { op: 'test', path: '/kind', from: null, value: type.kind }]);
+        for (const body of ['null', '1', '"x"', 'true', '{}']) await things.patch('one', 'json', body);
+        for (const body of ['1', '"x"', 'true', '[]']) await things.patch('one', 'merge', body);
+      }
+      const things = api.of(configMaps);
+      for (const body of ['null', '1', 'true']) await things.patch('one', 'strategic', body);
+    },
+  },
+  {
+    name: 'a patch leads to no other kind',
+    async run(api) {
+      const things = api.of(widgets);
+      await things.create(things.object('one'));
+      const others = [
+        { kind: 'Other' },
+        { apiVersion: 'other/v1' },
+        { apiVersion: 'v9' },
+        { kind: 'Pod', apiVersion: 'v1' },
+      ];
+      for (const other of others) {
+        await things.patch('one', 'merge', other);
+        const operations = Object.entries(other).map(([name, value]) => ({ op: 'replace', path: `/${name}`, value }));
+        await things.patch('one', 'json', operations);
+      }
+      const builtIn = api.of(configMaps);
+      await builtIn.create(builtIn.object('one'));
+      for (const other of others) await builtIn.patch('one', 'strategic', other);
     },
   },
   {
