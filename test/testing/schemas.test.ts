@@ -20,6 +20,9 @@ const spec = {
     free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     exclusive: { type: 'object', properties: { a: text, b: text }, oneOf: [{ required: ['a'] }, { required: ['b'] }] },
     banned: { type: 'object', properties: { a: text }, not: { required: ['a'] } },
+    when: { type: 'string', format: 'date-time' },
+    link: { type: 'string', format: 'uri' },
+    mail: { type: 'string', format: 'email' },
     any: { anyOf: [{ minLength: 3 }, { maxLength: 1 }], type: 'string' },
     bytes: { type: 'string', format: 'byte' },
     cents: { type: 'number', multipleOf: 0.01 },
@@ -160,6 +163,25 @@ describe('a schema', () => {
     expect(await apply({ host: null }, 'b')).toMatchObject(wrong('spec.host', 'string'));
     const { body } = await apply({ host: 'ab', nested: { x: null } }, 'b');
     expect(body.spec).toEqual({ host: 'ab', replicas: 2, nested: { x: 'y' } });
+  });
+
+  // Times that are none were taken, and what Go takes for a URI or an address was refused. All that is compared is in test/e2e/same-answers.
+  test.for<[field: string, right: string[], wrong: string[]]>([
+    [
+      'when',
+      ['2026-01-01T23:59:59Z', '2026-01-01t00:00:00.5+01:00'],
+      ['2026-01-01T24:00:00Z', '2026-01-01T00:00:60Z', '2026-01-01 00:00:00Z', '2026-02-30T00:00:00Z'],
+    ],
+    ['link', ['/x', '//x', 'http://a:80/x', 'mailto:x'], ['', 'x', 'a b', 'http://a b', 'http://a:b', '/%zz']],
+    ['mail', ['a.b@c', '"A B" <a@b.c>', ' a@b '], ['', 'a', 'a@b@c', 'a b@c', '<a@b', 'a..b@c']],
+  ])('reads the format of %s as Go does', async ([field, right, wrong]) => {
+    const api = await withSites();
+    const statuses = async (values: string[]) => {
+      const sent = values.map((value) => ({ body: site({ host: 'ab', [field]: value }), query: { dryRun: 'All' } }));
+      return Promise.all(sent.map(async (options) => (await api.send('POST', SITES, options)).status));
+    };
+    expect(await statuses(right)).toEqual(right.map(() => 201));
+    expect(await statuses(wrong)).toEqual(wrong.map(() => 422));
   });
 
   test('restricts the names of its objects', async () => {

@@ -130,6 +130,10 @@ const siteSpec = {
     nested: { type: 'object', default: {}, properties: { x: { type: 'string', default: 'y' } } },
     maybe: { type: 'string', nullable: true },
     when: { type: 'string', format: 'date-time' },
+    day: { type: 'string', format: 'date' },
+    bytes: { type: 'string', format: 'byte' },
+    link: { type: 'string', format: 'uri' },
+    mail: { type: 'string', format: 'email' },
     either: {
       type: 'object',
       properties: { a: text, b: text },

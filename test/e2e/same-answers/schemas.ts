@@ -55,6 +55,79 @@ const APPLIED_NULLS: JsonObject[] = [
   { host: 'ab', rules: [{ name: 'a', value: null }] },
 ];
 
+const FORMATTED = {
+  when: [
+    ...['2026-01-01T00:00:00Z', '2026-01-01t23:59:59.5z', '2026-01-01T00:00:00+25:99', '2026-01-01 00:00:00Z'],
+    ...['2026-01-01T24:00:00Z', '2026-01-01T00:60:00Z', '2026-01-01T00:00:60Z', '2026-02-30T00:00:00Z', ''],
+    ...['2026-01-01T00:00:00', '2026-01-01T00:00Z', '2026-01-01T00:00:00+0100', '2026-01-01'],
+  ],
+  day: ['2026-01-01', '2024-02-29', '2026-02-29', '2026-1-1', '2026-01-01T00:00:00Z', ''],
+  bytes: ['YQ==', 'YWE=', 'YWFh', 'YQ', 'Y', '', 'a b', '_-8=', 'YQ==YQ=='],
+  link: [
+    ...[
+      'http://a',
+      '/x',
+      '//x',
+      '/a b',
+      '/a?%',
+      '*',
+      'mailto:x',
+      'http:',
+      'http:/a',
+      'file:///a',
+      'http://',
+      'a+b://c',
+    ],
+    ...['http://u:p@a:80/x?y#z', 'http://[::1]:80/', 'http://a:/', 'http://a?x', 'http://\u00fc/', 'http://a_b"/'],
+    ...[
+      'http://a%41/',
+      '',
+      'a',
+      'a b',
+      ':',
+      '?x',
+      '#x',
+      '/%zz',
+      '/a%',
+      'http://a b',
+      'http://a:b',
+      'http://a#b',
+      '1a:b',
+    ],
+    ...['http://u@v@a', 'http://u /@a', 'http://[::1', 'http://a/\n', 'http://a\\b', './a', '**'],
+  ],
+  mail: [
+    ...[
+      'a@b.c',
+      'a@b',
+      '"A B" <a@b.c>',
+      'A B <a@b.c>',
+      '<a@b.c>',
+      ' a@b.c ',
+      '"a@b" <c@d>',
+      '"\\"" <a@b>',
+      '\u00fc@b.c',
+    ],
+    ...[
+      "a+b'c@d",
+      'a.b@c.d',
+      '',
+      'a',
+      '@b',
+      'a@',
+      'a..b@c',
+      '.a@b',
+      'a@b.',
+      'a b@c',
+      'a@b c',
+      'a@b@c',
+      'a@b, c@d',
+      '<a@b',
+    ],
+    ...['a@b>', 'A, B <a@b>', 'A (B) a@b', '"A <a@b>', 'a;b@c', 'A <a@b> B', 'A <>'],
+  ],
+};
+
 export const schemas: Exchange[] = [
   ...WRONG.map(
     ([what, spec]): Exchange => ({
@@ -77,6 +150,15 @@ export const schemas: Exchange[] = [
       await things.patch('b', 'merge', { spec: { host: 'toolong' } });
       await things.patch('b', 'json', [{ op: 'remove', path: '/spec/host' }]);
       await things.get('b');
+    },
+  },
+  {
+    name: 'strings are held to their formats, as Go reads them',
+    async run(api) {
+      const things = api.of(sites);
+      for (const [name, values] of Object.entries(FORMATTED))
+        for (const value of values)
+          await things.create(things.object('a', { spec: { host: 'ab', [name]: value } }), { dryRun: 'All' });
     },
   },
   {
