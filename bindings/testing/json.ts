@@ -11,6 +11,10 @@ export interface JsonObject {
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** What the object has itself under the name: `__proto__` and the like would find what JavaScript gives every object. */
+export const ownMember = (object: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
 /** The member as an object; anything else counts as an empty one. */
 export const objectAt = (parent: JsonObject, member: string): JsonObject => {
   const value = parent[member];

@@ -237,6 +237,17 @@ describe('a schema', () => {
 });
 
 describe('a field that nobody knows', () => {
+  // Every object of JavaScript has something under that name: it was kept, and where it is kept by right, nobody came to own it.
+  test('goes and is told of also by a name that JavaScript knows', async () => {
+    const api = await withSites();
+    const odd: unknown = JSON.parse('{"host":"ab","__proto__":{"i":1},"free":{"__proto__":{"a":1}}}');
+    const made = await api.send('POST', SITES, { body: site(odd) });
+    expect(made.header('warning')).toBe('299 - "unknown field \\"spec.__proto__\\""');
+    expect(JSON.stringify(made.body.spec.free)).toBe('{"__proto__":{"a":1}}');
+    expect(Object.keys(made.body.spec)).not.toContain('__proto__');
+    expect(JSON.stringify(made.body.metadata)).toContain('"f:free":{".":{},"f:__proto__":{".":{},"f:a":{}}}');
+  });
+
   test.for<[mode: string, status: number, warning: string | null]>([
     ['Strict', 400, null],
     ['Warn', 201, '299 - "unknown field \\"metadata.odd\\"", 299 - "unknown field \\"odd\\""'],

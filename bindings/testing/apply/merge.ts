@@ -2,7 +2,7 @@
  * Merges an applied configuration into an object: what it sets wins, lists by keys and sets keep what it does not name, and the order is
  * the object's where it can be and the configuration's where they disagree. structured-merge-diff: typed/merge.go.
  */
-import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
 import { memberType } from '../schema/atoms.ts';
 import { elementOf, isList, shapeOf } from './elements.ts';
@@ -18,8 +18,8 @@ export function merge(type: Atom, live: Json | undefined, config: Json | undefin
       const out: [string, Json][] = [];
       for (const name of names) {
         const childType = memberType(map, name);
-        const merged =
-          childType === undefined ? (right[name] ?? left[name]) : merge(childType, left[name], right[name]);
+        const [mine, theirs] = [ownMember(left, name), ownMember(right, name)];
+        const merged = childType === undefined ? (theirs ?? mine) : merge(childType, mine, theirs);
         if (merged !== undefined) out.push([name, merged]);
       }
       return out.length === 0 ? undefined : (Object.fromEntries(out) as JsonObject);

@@ -2,7 +2,7 @@
  * Typed values: which fields a value sets, what two values differ in, and a value without some fields. Everything is told in sets of
  * fields, so that it can be held against what managers own. structured-merge-diff: typed/tofieldset.go, compare.go, remove.go.
  */
-import { goText, isObject, type Json, type JsonObject, sameJson } from '../json.ts';
+import { goText, isObject, type Json, type JsonObject, ownMember, sameJson } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
 import { memberType } from '../schema/atoms.ts';
 import { elementOf, isList, shapeOf } from './elements.ts';
@@ -149,8 +149,9 @@ function compareAs(
     if (!map.atomic && names.size > 0) {
       for (const name of names) {
         const childType = memberType(map, name);
-        if (childType !== undefined && (left[name] !== undefined || right[name] !== undefined))
-          compareAt(childType, left[name], right[name], [...path, member(name)], into);
+        const [before, after] = [ownMember(left, name), ownMember(right, name)];
+        if (childType !== undefined && (before !== undefined || after !== undefined))
+          compareAt(childType, before, after, [...path, member(name)], into);
       }
       return false;
     }

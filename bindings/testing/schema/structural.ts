@@ -2,7 +2,7 @@
  * The schema of a custom resource as its CustomResourceDefinition has it (openAPIV3Schema, structural), and as merging needs it: lists are
  * one value unless `x-kubernetes-list-type` says otherwise, maps are merged unless `x-kubernetes-map-type` does.
  */
-import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
 import { type Atom, anyJson, type Field, type ListType, scalarOf } from './atoms.ts';
 import { typeNamed } from './built-in.ts';
 
@@ -10,7 +10,7 @@ import { typeNamed } from './built-in.ts';
 export type Schema = JsonObject;
 
 export const schemaAt = (schema: Schema, member: string): Schema | undefined => {
-  const value = schema[member];
+  const value = ownMember(schema, member);
   return isObject(value) ? value : undefined;
 };
 

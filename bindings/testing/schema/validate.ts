@@ -3,7 +3,7 @@
  * not change (ratcheting). Rules in CEL (`x-kubernetes-validations`) are not evaluated.
  * kube-openapi: pkg/validation; apiextensions-apiserver: pkg/apiserver/validation, pkg/registry/customresource.
  */
-import { isObject, type Json, type JsonObject, jsonKey, sameJson } from '../json.ts';
+import { isObject, type Json, type JsonObject, jsonKey, ownMember, sameJson } from '../json.ts';
 import { type FieldError, fieldInvalid, fieldNotSupported, fieldRequired, fieldTooLong } from '../status.ts';
 import { formatError } from './formats.ts';
 import { additional, isEmbedded, isIntOrString, type Schema, schemaAt } from './structural.ts';
@@ -196,14 +196,14 @@ function validateMembers(schema: Schema, value: JsonObject, old: Json | undefine
   const properties = schemaAt(schema, 'properties');
   const rest = additional(schema);
   for (const name of Array.isArray(required) ? (required as readonly Json[]) : []) {
-    if (value[String(name)] === undefined) errors.push(fieldRequired(at(String(name)), ''));
+    if (ownMember(value, String(name)) === undefined) errors.push(fieldRequired(at(String(name)), ''));
   }
   for (const [name, member] of Object.entries(value)) {
     if (isEmbedded(schema) && ['apiVersion', 'kind', 'metadata'].includes(name)) continue;
     const property = properties === undefined ? undefined : schemaAt(properties, name);
     const of = property ?? (isObject(rest) ? rest : undefined);
     if (of === undefined || member === undefined) continue;
-    errors.push(...validate(of, member, isObject(old) ? old[name] : undefined, at(name)));
+    errors.push(...validate(of, member, isObject(old) ? ownMember(old, name) : undefined, at(name)));
   }
   return errors;
 }

@@ -1,7 +1,18 @@
 /** Exchanges about single values as a Go program reads them: null, times, and the fields by which built-in kinds are selected. */
-import type { JsonObject } from './api.ts';
+import type { Json, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
-import { configMaps, coreEvents, deployments, events, leases, podTemplates, secrets } from './resources.ts';
+import {
+  configMaps,
+  coreEvents,
+  deployments,
+  events,
+  leases,
+  podTemplates,
+  type ResourceType,
+  secrets,
+  sites,
+  widgets,
+} from './resources.ts';
 import { container, deploymentSpec, template } from './templates.ts';
 
 const TIMES = [
@@ -82,6 +93,34 @@ export const values: Exchange[] = [
         await things.list({ fieldSelector });
       for (const fieldSelector of ['involvedObject.name=p2', 'regarding.name=p2', 'source=', 'reportingComponent=x'])
         await api.of(coreEvents).list({ fieldSelector });
+    },
+  },
+  {
+    name: 'names that JavaScript knows are names like others',
+    async run(api) {
+      const names = '"__proto__":{"a":1},"constructor":{"b":{}},"toString":"x","hasOwnProperty":[1]';
+      const body = (type: ResourceType, spec: string) =>
+        `{"apiVersion":"${type.apiVersion}","kind":"${type.kind}","metadata":{"name":"a"},"spec":${spec}}`;
+      const [open, strict, map] = [api.of(widgets), api.of(sites), api.of(configMaps)];
+      await open.create(body(widgets, `{${names},"map":{${names}}}`));
+      await strict.create(body(sites, `{"host":"ab",${names},"nested":{${names}},"free":{${names}}}`));
+      for (const things of [open, strict]) {
+        await things.patch('a', 'merge', `{"spec":{"free":{"__proto__":{"a":2}},"nested":{${names}}}}`);
+        await things.patch('a', 'json', [{ op: 'add', path: '/spec/free/__proto__/c', value: 1 }]);
+        await things.patch('a', 'json', [{ op: 'remove', path: '/spec/free/__proto__' }]);
+        await things.patch('a', 'json', [{ op: 'test', path: '/spec/free/toString', value: null }]);
+        await things.get('a');
+      }
+      const data = (value: string): Json => JSON.parse(`{"__proto__":"${value}","constructor":"y"}`);
+      for (const [manager, value] of [
+        ['one', 'x'],
+        ['two', 'x'],
+        ['two', 'z'],
+      ] as const)
+        await map.apply('a', manager, { data: data(value) });
+      await map.apply('a', 'one', { data: {} });
+      await map.apply('a', 'two', {});
+      await map.get('a');
     },
   },
   {
