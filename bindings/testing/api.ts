@@ -19,7 +19,7 @@ import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
 import { isObject, type JsonObject } from './json.ts';
-import { list, parseVersion } from './list.ts';
+import { choose, list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
 import { mediaType, patchTypeOf, unsupportedBody, viewFor } from './media-types.ts';
 import { deleteOptions, deletionWarnings, type FieldValidation, writeOptions } from './options.ts';
@@ -29,7 +29,6 @@ import { type Path, parsePath, type ResourcePath } from './paths.ts';
 import { type Kind, SCALE } from './registry/kinds.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { ofResource } from './registry/strategy.ts';
-import { parseSelectors } from './selectors.ts';
 import { ApiError, badRequest, genericStatus, methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
 import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
 import { type View, viewOf } from './views.ts';
@@ -177,11 +176,13 @@ export class Api {
       case 'DELETE': {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
         const options = deleteOptions(await readBody(request), query);
-        const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
-        const version = this.registry.versions.current;
+        // The real server lists in pages of its own, so that a version is that very one with or without a limit.
+        const { items, metadata } = await this.#freshness.answer(output, () =>
+          choose(this.registry, path, query, Number.POSITIVE_INFINITY),
+        );
         const write = (): Written => {
-          const chosen = this.registry.deleteCollection(path, matches, options);
-          return { code: 200, json: view.list(kind, chosen, { version }) };
+          this.registry.deleteCollection(path, items, options);
+          return { code: 200, json: view.list(kind, items, metadata) };
         };
         return answer(write, deletionWarnings(kind, options));
       }

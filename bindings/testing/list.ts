@@ -12,22 +12,35 @@ import type { Registry } from './registry/registry.ts';
 import { keyOf, type Stored } from './registry/store.ts';
 import { exactName, parseSelectors } from './selectors.ts';
 import { badRequest, expired, TooLargeVersion } from './status.ts';
-import type { View } from './views.ts';
+import type { ListMetadata, View } from './views.ts';
 
 /** Answers `GET` on a collection. */
 export function list(registry: Registry, path: ResourcePath, query: URLSearchParams, view: View): string {
+  const { kind, items, metadata } = choose(registry, path, query);
+  return view.list(kind, items, metadata);
+}
+
+/** What a list has. */
+export interface Chosen {
+  kind: Kind;
+  items: readonly Stored[];
+  metadata: ListMetadata;
+}
+
+/** @param unlimited what no limit stands for: 0, or so many that it counts as one and is not reached */
+export function choose(registry: Registry, path: ResourcePath, query: URLSearchParams, unlimited = 0): Chosen {
   const kind = registry.kinds.get(path.resource);
-  const limit = Math.max(integer(query.get('limit')), 0);
+  const limit = Math.max(integer(query.get('limit')), 0) || unlimited;
   integer(query.get('timeoutSeconds'));
   const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
-  const page = choosePage(registry, path, query, limit);
-  const inRange = registry.store(path.resource).asOf(page.version, path.namespace, page.from);
+  const { version, from, paged } = choosePage(registry, path, query, limit);
+  const inRange = registry.store(path.resource).asOf(version, path.namespace, from);
   // A list of one name is a read of one key on the real server: there is no page after it.
-  const name = page.from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
+  const name = from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
   const all = name === undefined ? inRange : inRange.filter(({ key }) => key === keyOf(path.namespace, name));
-  if (!page.paged || limit === 0) {
-    const chosen = matches === undefined ? all : all.filter(({ object }) => matches(object));
-    return view.list(kind, chosen, { version: page.version });
+  if (!paged || limit === 0) {
+    const items = matches === undefined ? all : all.filter(({ object }) => matches(object));
+    return { kind, items, metadata: { version } };
   }
   const items: Stored[] = [];
   let seen = 0;
@@ -35,13 +48,11 @@ export function list(registry: Registry, path: ResourcePath, query: URLSearchPar
     const stored = all[seen++]!;
     if (matches === undefined || matches(stored.object)) items.push(stored);
   }
-  if (seen === all.length) return view.list(kind, items, { version: page.version });
+  if (seen === all.length) return { kind, items, metadata: { version } };
   // As on the real server nothing is looked at beyond a full page: what follows need not match, and is not counted then.
-  return view.list(kind, items, {
-    version: page.version,
-    token: encodeToken(page.version, relativeKey(path, items.at(-1)!.key)),
-    ...(matches === undefined ? { remaining: all.length - seen } : {}),
-  });
+  const token = encodeToken(version, relativeKey(path, items.at(-1)!.key));
+  const remaining = matches === undefined ? { remaining: all.length - seen } : {};
+  return { kind, items, metadata: { version, token, ...remaining } };
 }
 
 const onePerName = (kind: Kind, path: ResourcePath): boolean => path.namespace !== '' || kind.namespaced === false;

@@ -116,6 +116,8 @@ function givenByQuery(query: URLSearchParams): Given {
     dryRun: dryRunsIn(query),
     propagationPolicy: query.get('propagationPolicy') ?? undefined,
     orphanDependents: query.has('orphanDependents') ? isTrue(query.get('orphanDependents')) : undefined,
+    uid: query.get('uid') || undefined,
+    resourceVersion: query.get('resourceVersion') || undefined,
   };
 }
 

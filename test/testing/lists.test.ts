@@ -304,3 +304,23 @@ describe('a field selector', () => {
     expect(await api.get(path, { fieldSelector })).toMatchObject({ status: 400, body: { message } });
   });
 });
+
+// All were deleted, whatever the deletion asked to list.
+test('a deletion of a collection deletes what its parameters list', async () => {
+  const { api } = await start();
+  for (const name of ['a', 'b', 'c', 'd']) await api.make(CONFIG_MAPS, configMap(name));
+  const version = await api.version(CONFIG_MAPS);
+  await api.make(CONFIG_MAPS, configMap('e'));
+  const deletion = async (query: Record<string, string>, body?: object) => {
+    const answer = await api.send('DELETE', CONFIG_MAPS, { query, ...(body === undefined ? {} : { body }) });
+    return { ...answer, deleted: answer.status === 200 ? names(answer.body) : [] };
+  };
+  const { deleted: first, body } = await deletion({ limit: '2' });
+  expect([first, body.metadata.remainingItemCount]).toEqual([['a', 'b'], 3]);
+  expect((await deletion({ limit: '1', continue: body.metadata.continue ?? '' })).deleted).toEqual(['c']);
+  // Without a body the version is that of the objects too, as a precondition; with one it is that of the list alone.
+  expect((await deletion({ resourceVersion: '0' })).status).toBe(409);
+  expect((await deletion({ resourceVersion: version }, {})).deleted).toEqual(['a', 'b', 'c', 'd']);
+  expect((await deletion({ resourceVersion: 'x' }, {})).status).toBe(400);
+  expect(names((await api.get(CONFIG_MAPS)).body)).toEqual(['e']);
+});

@@ -8,7 +8,6 @@ import { sameButTimes } from '../apply/managers.ts';
 import { asKept } from '../fields.ts';
 import { type Json, type JsonObject, sameJson, stringAt, without } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
-import type { Predicate } from '../selectors.ts';
 import {
   ApiError,
   alreadyExists,
@@ -248,7 +247,7 @@ export class Registry {
     const store = this.store(path.resource);
     const existing = store.get(keyOf(path.namespace, path.name));
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
-    requirePreconditions(kind, path, existing, options);
+    requirePreconditions(kind, existing, options);
     if (isDefinition(kind) && !options.dryRun) return { code: 200, json: this.#deleteDefinition(store, existing) };
     const left = this.#remove(kind, store, existing, options);
     if (left.pending || kind.returnsDeleted) {
@@ -260,19 +259,17 @@ export class Registry {
     return { code: 200, json: JSON.stringify(status) };
   }
 
-  /** Deletes what matches; gives the objects as they were. */
-  deleteCollection(path: ResourcePath, matches: Predicate | undefined, options: DeleteOptions): Stored[] {
+  /** Deletes what was listed and is still there. */
+  deleteCollection(path: ResourcePath, listed: readonly Stored[], options: DeleteOptions): void {
     const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);
-    const chosen = store
-      .asOf(this.versions.current, path.namespace, '')
-      .filter(({ object }) => matches === undefined || matches(object));
-    for (const stored of chosen) {
-      requirePreconditions(kind, path, stored, options);
+    for (const { key } of listed) {
+      const stored = store.get(key);
+      if (stored === undefined) continue;
+      requirePreconditions(kind, stored, options);
       if (isDefinition(kind) && !options.dryRun) this.#deleteDefinition(store, stored);
       else this.#remove(kind, store, stored, options);
     }
-    return chosen;
   }
 
   /** Marks the object for deletion while finalizers hold it, and removes it when none does. */
@@ -401,15 +398,17 @@ function requireUid(kind: Kind, path: ResourcePath, wanted: JsonObject, existing
   throw conflict(ofResource(kind, path.name), why);
 }
 
-function requirePreconditions(kind: Kind, path: ResourcePath, existing: Stored, options: DeleteOptions): void {
-  const uid = stringAt(metadataOf(existing.object), 'uid');
+function requirePreconditions(kind: Kind, existing: Stored, options: DeleteOptions): void {
+  const metadata = metadataOf(existing.object);
+  const uid = stringAt(metadata, 'uid');
+  const subject = ofKind(kind, stringAt(metadata, 'name'));
   if (options.uid !== undefined && options.uid !== uid) {
     const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
-    throw conflict(ofKind(kind, path.name), why);
+    throw conflict(subject, why);
   }
   if (options.resourceVersion !== undefined && options.resourceVersion !== String(existing.version)) {
     const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${existing.version}). The object might have been modified`;
-    throw conflict(ofKind(kind, path.name), why);
+    throw conflict(subject, why);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Exchanges about single objects, third part: deletion, with finalizers, conditions and options. */
-import type { Query } from './api.ts';
+import type { JsonObject, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
-import { configMaps, jobs, widgets } from './resources.ts';
+import { configMaps, jobs, secrets, widgets } from './resources.ts';
 import { jobSpec } from './templates.ts';
 
 const DELETION_PARAMETERS: Query[] = [
@@ -12,7 +12,21 @@ const DELETION_PARAMETERS: Query[] = [
   { gracePeriodSeconds: 'x' },
   { dryRun: 'all' },
   { orphanDependents: 'true', propagationPolicy: 'Orphan' },
+  { uid: 'other' },
+  { uid: '' },
+  { resourceVersion: '0' },
 ];
+/** Of a deletion of many: of what it lists, and where it has no body what it holds them to. */
+const LIST_PARAMETERS: Query[] = [
+  ...[{ limit: '2' }, { limit: '0' }, { limit: '-1' }, { limit: 'x' }, { limit: '3' }, { timeoutSeconds: 'x' }],
+  ...[
+    { limit: '1', labelSelector: 'odd=1' },
+    { limit: '2', dryRun: 'All' },
+  ],
+  ...[{ resourceVersion: 'x' }, { resourceVersionMatch: 'Exact' }, { uid: 'x' }, { continue: 'x' }],
+  ...[{ sendInitialEvents: 'true' }, { watch: 'true' }],
+];
+const odd = (at: number): JsonObject => ({ metadata: { labels: { odd: String(at % 2) } } });
 const NOBODY: Query = { labelSelector: 'no=body' };
 
 const OPTIONS: unknown[] = [
@@ -143,6 +157,40 @@ export const deletions: Exchange[] = [
         await api.call('DELETE', `${things.path}/two`, { query, body: {} });
         await things.patch('one', 'merge', { metadata: { finalizers: null } });
       }
+    },
+  },
+  {
+    name: 'a deletion of many lists what it deletes, by its parameters',
+    async run(api) {
+      for (const type of [configMaps, widgets]) {
+        const things = api.of(type);
+        for (const query of LIST_PARAMETERS)
+          for (const options of [{}, { body: {} }]) {
+            for (const at of [0, 1, 2]) await things.create(things.object(`a${at}`, odd(at)));
+            await api.call('DELETE', things.path, { query, ...options });
+            await things.list();
+            await things.deleteAll();
+          }
+      }
+    },
+  },
+  {
+    name: 'a deletion of many goes on at the version of its first page',
+    async run(api) {
+      const things = api.of(configMaps);
+      for (const at of [0, 1, 2, 3, 4]) await things.create(things.object(`a${at}`, odd(at)));
+      const { body } = await things.deleteAll({ limit: '2' });
+      const rest = { limit: '2', continue: body.metadata.continue ?? '' };
+      await things.create(things.object('a2a'));
+      await things.deleteAll(rest);
+      await things.create(things.object('a2', odd(0)));
+      await things.deleteAll(rest);
+      await api.of(secrets).create(api.of(secrets).object('later'));
+      const { body: left } = await things.list();
+      await things.create(things.object('b'));
+      const query = { resourceVersion: left.metadata.resourceVersion };
+      for (const options of [{ query }, { query, body: {} }]) await api.call('DELETE', things.path, options);
+      await things.list();
     },
   },
   {
