@@ -72,6 +72,14 @@ describe('create', () => {
   test.for<[what: string, path: string, body: unknown, status: number, message: RegExp]>([
     ['no name', CONFIG_MAPS, { metadata: {} }, 422, /metadata.name: Required value/],
     ['a name that is no subdomain', CONFIG_MAPS, configMap('Bad_Name'), 422, /a lowercase RFC 1123 subdomain/],
+    // Cut to 58 characters it made a name that is right.
+    [
+      'a generateName that is too long',
+      CONFIG_MAPS,
+      { metadata: { generateName: 'x'.repeat(260) } },
+      422,
+      /: metadata.generateName: Invalid value: "x+": must be no more than 253/,
+    ],
     ['a namespace with dots', '/api/v1/namespaces', { metadata: { name: 'a.b' } }, 422, /must not contain dots/],
     [
       'another namespace than the path',

@@ -153,10 +153,16 @@ function validateOwner(owner: JsonObject): FieldError[] {
   return errors;
 }
 
-/** The name of an object that is created, by the rule of its kind. */
-export function validateName(kind: Kind, name: string): FieldError[] {
+/** The name of an object that is created, and what it is made from, by the rule of its kind. */
+export function validateName(kind: Kind, name: string, prefix: string): FieldError[] {
   if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
-  return nameRule(kind)(name).map((why) => fieldInvalid('metadata.name', name, why));
+  const rule = nameRule(kind);
+  // Behind a dash comes more. apimachinery: api/validation/generic.go maskTrailingDash.
+  const begun = prefix === '' ? [] : rule(prefix.replace(/[ -~]-$/, 'a'));
+  return [
+    ...begun.map((why) => fieldInvalid('metadata.generateName', prefix, why)),
+    ...rule(name).map((why) => fieldInvalid('metadata.name', name, why)),
+  ];
 }
 
 function nameRule(kind: Kind): (name: string) => string[] {

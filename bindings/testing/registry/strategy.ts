@@ -83,7 +83,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
   }
   const made = assemble(kind, metadata, rest);
   refuse(ofKind(kind, set.name), [
-    ...validateName(kind, set.name),
+    ...validateName(kind, set.name, stringAt(given, 'generateName')),
     ...validateMetadata(kind, metadata),
     ...validateKind(kind, made, undefined),
   ]);

@@ -75,6 +75,35 @@ export const objects: Exchange[] = [
     },
   },
   {
+    name: 'generateName is held to the rule of names, as what one begins with',
+    async run(api) {
+      const prefixes = [
+        'x'.repeat(253),
+        'x'.repeat(254),
+        'g-',
+        'g--',
+        'G_',
+        '-',
+        '-a',
+        '.-',
+        'a.',
+        'a.b-',
+        'a b',
+        'é-',
+        '',
+      ];
+      for (const type of [configMaps, widgets])
+        for (const generateName of prefixes)
+          await api.of(type).create(api.of(type).object('a', { metadata: { generateName } }), { dryRun: 'All' });
+      const metadata = (generateName: string) => ({ metadata: { name: `${api.namespace}-a`, generateName } });
+      for (const [path, names] of [
+        ['/api/v1/namespaces', ['x'.repeat(64), 'a.b-', 'A']],
+        ['/apis/rbac.authorization.k8s.io/v1/clusterroles', ['a/b', 'a%', 'a:', 'A-']],
+      ] as const)
+        for (const name of names) await api.call('POST', path, { body: metadata(name), query: { dryRun: 'All' } });
+    },
+  },
+  {
     name: 'an object without a name is invalid',
     async run(api) {
       for (const { apiVersion, kind, ...type } of all) {
