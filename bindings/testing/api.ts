@@ -21,7 +21,7 @@ import { Freshness } from './freshness.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { choose, list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
-import { mediaType, patchTypeOf, unsupportedBody, viewFor } from './media-types.ts';
+import { mediaType, patchTypeOf, type Shape, unsupportedBody, viewFor } from './media-types.ts';
 import { deleteOptions, deletionWarnings, type FieldValidation, writeOptions } from './options.ts';
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
@@ -31,7 +31,7 @@ import { Registry, type Written } from './registry/registry.ts';
 import { ofResource } from './registry/strategy.ts';
 import { ApiError, badRequest, genericStatus, methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
 import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
-import { type View, viewOf } from './views.ts';
+import { type View, viewOf, wholeObjects } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
 
 /** An answer that is not a stream. */
@@ -104,6 +104,8 @@ interface Call {
   request: Incoming;
   output: Output;
   view: View;
+  /** The form in which the client wants what a write leads to: it is looked at when that is done. Throws 406. */
+  written: (shape: Shape) => View;
 }
 
 export interface ApiOptions extends WatchesOptions {
@@ -151,18 +153,19 @@ export class Api {
       return text(404, NO_PAGE);
     }
     checkScope(kind, route);
-    const view = viewOf(kind, viewFor(request.headers.accept, kind, shapeOf(target.verb)));
+    const wanted = (shape: Shape | undefined): View => viewFor(request.headers.accept, kind, shape);
+    const view = viewOf(kind, wanted(shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
     if (target.verb === 'watch') {
       await this.#watches.serve(route, target.query, output, view, server.faults);
       return undefined;
     }
-    const call: Call = { kind, path: route, method, query: target.query, request, output, view };
+    const call: Call = { kind, path: route, method, query: target.query, request, output, view, written: wanted };
     if (route.subresource !== '' && route.subresource !== 'status') return this.#subresource(call);
     return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
-  async #collection({ kind, path, method, query, request, output, view }: Call): Promise<Answer> {
+  async #collection({ kind, path, method, query, request, output, view, written }: Call): Promise<Answer> {
     // An object of a namespaced kind is created in one namespace, and a collection deleted in one.
     if (method !== 'GET' && kind.namespaced === true && path.namespace === '') throw methodNotAllowed();
     switch (method) {
@@ -171,7 +174,7 @@ export class Api {
       case 'POST': {
         const options = writeOptions(request, query, 'CreateOptions');
         const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
-        return answer(() => this.registry.create(path, object, options), warnings);
+        return answer(() => this.registry.create(path, object, options), warnings, written);
       }
       case 'DELETE': {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
@@ -182,7 +185,7 @@ export class Api {
         );
         const write = (): Written => {
           this.registry.deleteCollection(path, items, options);
-          return { code: 200, json: view.list(kind, items, metadata) };
+          return { code: 200, json: viewOf(kind, written('list')).list(kind, items, metadata) };
         };
         return answer(write, deletionWarnings(kind, options));
       }
@@ -191,7 +194,7 @@ export class Api {
     }
   }
 
-  async #object({ kind, path, method, query, request, output, view }: Call): Promise<Answer> {
+  async #object({ kind, path, method, query, request, output, view, written }: Call): Promise<Answer> {
     switch (method) {
       case 'GET':
         return json(
@@ -201,19 +204,20 @@ export class Api {
       case 'PUT': {
         const options = writeOptions(request, query, 'UpdateOptions');
         const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
-        return answer(() => this.registry.update(path, { body: object }, options), warnings);
+        return answer(() => this.registry.update(path, { body: object }, options), warnings, written);
       }
       case 'PATCH': {
         const type = patchTypeOf(kind, mediaType(request));
         const options = writeOptions(request, query, 'PatchOptions', type === 'apply');
         const body = await readBody(request);
-        if (type === 'apply') return answer(() => this.registry.apply(path, configurationFrom(body), options), []);
+        if (type === 'apply')
+          return answer(() => this.registry.apply(path, configurationFrom(body), options), [], written);
         const { change, warnings } = patchFrom(kind, this.registry.kinds, type, body, options.fieldValidation);
-        return answer(() => this.registry.update(path, change, options), warnings);
+        return answer(() => this.registry.update(path, change, options), warnings, written);
       }
       case 'DELETE': {
         const options = deleteOptions(await readBody(request), query);
-        return answer(() => this.registry.delete(path, options), deletionWarnings(kind, options));
+        return answer(() => this.registry.delete(path, options), deletionWarnings(kind, options), written);
       }
       default:
         throw methodNotAllowed();
@@ -286,7 +290,7 @@ export class Api {
 }
 
 /** Of what is read; undefined where it does not count. */
-const shapeOf = (verb: Target['verb']): 'object' | 'list' | undefined =>
+const shapeOf = (verb: Target['verb']): Shape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
 
 const found = (document: object | undefined): Answer =>
@@ -318,13 +322,24 @@ async function readObject(kind: Kind, request: Incoming): Promise<string> {
   return body;
 }
 
-/** Writes, and tells with the answer what there is to warn about, also where the write fails. */
-function answer(write: () => Written, warnings: readonly string[]): Answer {
+/**
+ * Writes, and tells with the answer what there is to warn about, also where the write fails.
+ *
+ * @param view of the object that comes of it; a Status is shown as it is, and so is all without one
+ */
+function answer(write: () => Written, warnings: readonly string[], view?: (shape: Shape) => View): Answer {
   try {
     const written = write();
-    return { ...json(written.code, written.json), ...(warnings.length > 0 ? { warnings } : {}) };
+    const text = view === undefined ? written.json : shownIn(view, written.json);
+    return { ...json(written.code, text), ...(warnings.length > 0 ? { warnings } : {}) };
   } catch (error) {
     if (error instanceof ApiError) error.warnings = warnings;
     throw error;
   }
+}
+
+function shownIn(view: (shape: Shape) => View, json: string): string {
+  if (json.startsWith('{"kind":"Status",')) return json;
+  const form = view('object');
+  return form === wholeObjects ? json : form.object({ object: JSON.parse(json) as JsonObject, json });
 }

@@ -34,15 +34,16 @@ export function patchTypeOf(kind: Kind, type: string): PatchType {
 export const mediaType = (request: Incoming): string =>
   (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
+export type Shape = 'object' | 'list';
+
 /**
- * How the client wants to see objects: the first range of its Accept header that this server can serve. The metadata of
- * objects alone is for reads and watches; a write always answers with the whole object. Tables are not offered: kubectl
- * names plain JSON after them. Throws 406, also for metadata in the form of one object where there is a list, and the
- * other way round, as the real server does.
+ * How the client wants to see objects: the first range of its Accept header that this server can serve. Tables are not
+ * offered: kubectl names plain JSON after them. Throws 406, also for metadata in the form of one object where there is a
+ * list, and the other way round, as the real server does.
  *
- * @param shape what a read asks for; undefined for watches and writes, which begin with either form
+ * @param shape what there is to show; undefined for watches and writes, which begin with either form
  */
-export function viewFor(accept: string | undefined, kind: Kind, shape: 'object' | 'list' | undefined): View {
+export function viewFor(accept: string | undefined, kind: Kind, shape: Shape | undefined): View {
   if (accept === undefined || accept.trim() === '') return wholeObjects;
   for (const range of accept.split(',')) {
     const [type = '', ...rest] = range.split(';').map((part) => part.trim());

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Body, type Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import { type Body, type Client, CONFIG_MAPS, configMap, MERGE_PATCH, start, WIDGETS, widget } from './client.ts';
 
 const names = (list: Body): string[] => list.items.map((item) => item.metadata.name);
 
@@ -70,6 +70,33 @@ test('metadata alone can be asked for, singly, in lists and in watches', async (
   expect(gone).toMatchObject({ type: 'DELETED', object: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } } });
   expect(gone!.object.spec).toBeUndefined();
   expect((await whole.take(2))[1]!.object).toMatchObject({ kind: 'Widget', spec: { x: 1 } });
+});
+
+// Writes answered with the whole object.
+test('metadata alone answers writes too, and is refused in another form when they are done', async () => {
+  const { api } = await start();
+  const as = (what: string) => ({ accept: `application/json;as=${what};g=meta.k8s.io;v=v1` });
+  const one = as('PartialObjectMetadata');
+  const many = as('PartialObjectMetadataList');
+  const path = `${WIDGETS}/a`;
+  const made = await api.send('POST', WIDGETS, { body: widget('a', { spec: { x: 1 } }), headers: one });
+  const { metadata } = made.body;
+  expect(made).toMatchObject({ status: 201, body: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } } });
+  for (const [method, body] of [
+    ['PUT', { ...widget('a', { spec: { x: 2 } }), metadata }],
+    ['PATCH', { spec: { x: 3 } }],
+  ] as const) {
+    const answer = await api.send(method, path, {
+      body,
+      headers: one,
+      ...(method === 'PATCH' ? { type: MERGE_PATCH } : {}),
+    });
+    expect(Object.keys(answer.body)).toEqual(['kind', 'apiVersion', 'metadata']);
+  }
+  const refused = await api.send('PATCH', path, { body: { spec: { x: 4 } }, type: MERGE_PATCH, headers: many });
+  expect(refused.status).toBe(500);
+  expect((await api.get(path)).body.spec).toEqual({ x: 4 });
+  expect((await api.send('DELETE', path, { headers: many })).body).toMatchObject({ kind: 'Status', status: 'Success' });
 });
 
 test('an empty list of what nobody has created yet has a kind and a version to watch from', async () => {

@@ -1,4 +1,5 @@
 /** Exchanges about the form of an answer: metadata alone, in what version, of one object or of many; compression. */
+import type { CallOptions } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, widgets } from './resources.ts';
 
@@ -26,6 +27,38 @@ export const negotiation: Exchange[] = [
       },
     }),
   ),
+  {
+    name: 'metadata alone answers writes too, and is refused when they are done',
+    async run(api) {
+      for (const type of [configMaps, widgets])
+        for (const accept of [as(ONE), as(MANY), `${as(ONE)},application/json`]) {
+          const things = api.of(type);
+          const call = (method: string, name: string, options: CallOptions = {}) =>
+            api.call(method, name === '' ? things.path : `${things.path}/${name}`, { accept, ...options });
+          const merge = { body: { metadata: { labels: { a: '1' } } }, contentType: 'application/merge-patch+json' };
+          await call('POST', '', { body: things.object('one') });
+          await call('PUT', 'one', { body: things.object('one', { metadata: { labels: { b: '1' } } }) });
+          await call('PATCH', 'one', merge);
+          await call('PATCH', 'one', { ...merge, query: { dryRun: 'All' } });
+          await call('PATCH', 'none', merge);
+          const query = { fieldManager: 'm' };
+          for (const name of ['one', 'two'])
+            await call('PATCH', name, {
+              body: things.object(name),
+              contentType: 'application/apply-patch+yaml',
+              query,
+            });
+          await things.list();
+          await call('DELETE', 'one');
+          await call('DELETE', 'two', { body: { propagationPolicy: 'Foreground' } });
+          await things.patch('two', 'merge', { metadata: { finalizers: null } });
+          await things.create(things.object('three'));
+          await call('DELETE', '');
+          await things.list();
+          await things.deleteAll();
+        }
+    },
+  },
   {
     name: 'a watch that asks for metadata in the form of a list begins, and ends with its first event',
     async run(api) {
