@@ -16,6 +16,12 @@ const spec = {
     replicas: { type: 'integer', minimum: 1, maximum: 5, default: 2 },
     mode: { type: 'string', enum: ['a', 'b'] },
     tags: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
+    ports: {
+      type: 'array',
+      items: { type: 'object', properties: { proto: { type: 'string', default: 'TCP' } } },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['proto'],
+    },
     nested: { type: 'object', default: {}, properties: { x: { type: 'string', default: 'y' } } },
     free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     exclusive: { type: 'object', properties: { a: text, b: text }, oneOf: [{ required: ['a'] }, { required: ['b'] }] },
@@ -163,6 +169,20 @@ describe('a schema', () => {
     expect(await apply({ host: null }, 'b')).toMatchObject(wrong('spec.host', 'string'));
     const { body } = await apply({ host: 'ab', nested: { x: null } }, 'b');
     expect(body.spec).toEqual({ host: 'ab', replicas: 2, nested: { x: 'y' } });
+  });
+
+  // The item was owned by its default, so that the next apply took it away and left a null, which was refused.
+  test('owns an item by the null that it has for a key', async () => {
+    const api = await withSites();
+    const apply = (ports: unknown) =>
+      api.send('PATCH', `${SITES}/a`, {
+        body: site({ host: 'ab', ports }),
+        type: APPLY_PATCH,
+        query: { fieldManager: 'one' },
+      });
+    const { body } = await apply([{ proto: null }]);
+    expect(JSON.stringify(body.metadata)).toContain('{"k:{\\"proto\\":null}":{');
+    expect(await apply(null)).toMatchObject({ status: 200, body: { spec: { ports: [{ proto: 'TCP' }] } } });
   });
 
   // Times that are none were taken, and what Go takes for a URI or an address was refused. All that is compared is in test/e2e/same-answers.

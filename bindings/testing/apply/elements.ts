@@ -34,7 +34,8 @@ export function elementOf(list: ListType, value: Json): string {
   if (!isObject(value)) throw new TypeError('associative list with keys may not have non-map elements');
   const { map } = list.items();
   const keys = list.merge.flatMap((key): [string, Json][] => {
-    const found = value[key] ?? map?.field(key)?.fallback;
+    // A key of null is one: only one that is not there is the fallback.
+    const found = value[key] === undefined ? map?.field(key)?.fallback : value[key];
     return found === undefined ? [] : [[key, found]];
   });
   if (keys.length === 0) {

@@ -210,6 +210,43 @@ export const schemas: Exchange[] = [
     },
   },
   {
+    name: 'a key of null is another than the default that takes its place',
+    async run(api) {
+      const things = api.of(sites);
+      const [host, rules, tcp] = ['ab', [{ name: 'a', proto: null }], { name: 'a', proto: 'TCP', value: 1 }];
+      for (const [name, applied] of Object.entries<[manager: string, spec: JsonObject][]>({
+        a: [
+          ['one', { host, rules }],
+          ['one', { host, rules: null }],
+          ['one', { host, rules: [] }],
+          ['one', { host }],
+        ],
+        b: [
+          ['one', { host, rules }],
+          ['one', { host, rules }],
+          ['two', { rules: [{ name: 'a' }] }],
+          ['two', { rules }],
+        ],
+        c: [
+          ['one', { host, rules }],
+          ['two', { rules: [tcp] }],
+          ['one', { host }],
+          ['two', {}],
+        ],
+        d: [
+          ['one', { host, rules: [...rules, { name: 'a' }] }],
+          ['one', { host, rules: [{ name: null }] }],
+        ],
+        e: [
+          ['one', { host, rules: [tcp] }],
+          ['two', { rules: null }],
+          ['one', { host, rules: null }],
+        ],
+      }))
+        for (const [manager, spec] of applied) await things.apply(name, manager, { spec });
+    },
+  },
+  {
     name: 'unknown fields are refused, told or ignored, as the request asks',
     async run(api) {
       const bodies: [type: typeof sites, fields: JsonObject][] = [
