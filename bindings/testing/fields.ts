@@ -188,10 +188,10 @@ function goTypeOf(code: string): string {
 const jsonType = (value: Json): string =>
   Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-/** `duplicate field "spec.x"` for each name that an object has twice, as the text has them. */
-export function duplicateFields(text: string, object: JsonObject): string[] {
-  // The text as it comes from most clients is what the object gives again; then there are none.
-  if (JSON.stringify(object).length === text.length) return [];
+/** `duplicate field "spec.x"` for each name that stands twice in an object, as the text has them. */
+export function duplicateFields(text: string, value: Json): string[] {
+  // The text as it comes from most clients is what the value gives again; then there are none.
+  if (JSON.stringify(value).length === text.length) return [];
   const found = new Set<string>();
   new Scanner(text, (path) => found.add(path)).value('');
   return [...found].map((path) => `duplicate field ${JSON.stringify(path)}`);

@@ -51,9 +51,10 @@ export function patchFrom(
       throw error;
     }
     // A name that stands twice is found in the patch: the object has none.
+    const twice = duplicateFields(body, patch);
     const all = isObject(patch)
-      ? [...duplicateFields(body, patch), ...problems]
-      : [...unknownInOperations(patch), ...problems];
+      ? [...twice, ...problems]
+      : [...twice.map((why) => `json patch ${why}`), ...unknownInOperations(patch), ...problems];
     if (validation === 'Strict' && all.length > 0) throw refuse(`strict decoding error: ${all.join(', ')}`);
     if (validation === 'Warn') warnings.splice(0, warnings.length, ...all);
     return read;

@@ -287,6 +287,9 @@ describe('a field that nobody knows', () => {
     const answer = await api.patch(`${CONFIG_MAPS}/a`, '{"odd":1,"data":{"k":"1","k":"2"}}');
     expect(answer.body.data).toEqual({ k: '2' });
     expect(answer.header('warning')).toBe('299 - "duplicate field \\"data.k\\"", 299 - "unknown field \\"odd\\""');
+    const operations = '[{"op":"remove","op":"add","path":"/data/j","value":"1"}]';
+    const { header } = await api.patch(`${CONFIG_MAPS}/a`, operations, JSON_PATCH);
+    expect(header('warning')).toBe('299 - "json patch duplicate field \\"[0].op\\""');
   });
 });
 

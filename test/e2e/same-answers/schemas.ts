@@ -281,6 +281,14 @@ export const schemas: Exchange[] = [
       }
       await map.patch('a', 'merge', '{"data":{"x":"1","x":"2"}}');
       await map.patch('a', 'strategic', '{"data":{"x":"1","x":"3"}}');
+      for (const operation of [
+        '"op":"remove","op":"add","path":"/data/y","path":"/data/z","value":"1"',
+        '"op":"add","path":"/odd","value":1,"value":2',
+      ])
+        for (const fieldValidation of ['Warn', 'Ignore'])
+          await map.patch('a', 'json', `[{"op":"test","path":"/kind","value":"ConfigMap"},{${operation}}]`, {
+            fieldValidation,
+          });
     },
   },
   {
