@@ -24,7 +24,7 @@ const LIST_PARAMETERS: Query[] = [
     { limit: '2', dryRun: 'All' },
   ],
   ...[{ resourceVersion: 'x' }, { resourceVersionMatch: 'Exact' }, { uid: 'x' }, { continue: 'x' }],
-  ...[{ sendInitialEvents: 'true' }, { watch: 'true' }],
+  { sendInitialEvents: 'true' },
 ];
 const odd = (at: number): JsonObject => ({ metadata: { labels: { odd: String(at % 2) } } });
 const NOBODY: Query = { labelSelector: 'no=body' };
