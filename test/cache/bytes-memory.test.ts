@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, describe, expect, test } from 'vitest';
-import { labelIndex } from '../../bindings/cache/index.ts';
+import { DeletedFinalStateUnknown, labelIndex } from '../../bindings/cache/index.ts';
 import type { CacheCore } from '../../bindings/cache-core.ts';
 import { CapstanError } from '../../bindings/errors.ts';
 import { Random, testSeed } from '../random.ts';
@@ -223,8 +223,7 @@ describe('the end of memory', () => {
       const found = store.indexKeys('labels', 'app=v1').length;
       spare += N - found;
 
-      const [first, second, third] = many(3) as [Thing, Thing, Thing];
-      const fewer = [world.object(first), world.object(thing('new', 3))];
+      const fewer = [world.object(thing('f0', 3)), world.object(thing('new', 3))];
       const { replaced, gone } = store.compare(fewer);
       assert.deepEqual(
         replaced.map((old) => old?.metadata.resourceVersion),
@@ -238,16 +237,51 @@ describe('the end of memory', () => {
           .sort(),
       );
       x.memoryLimit(65_535);
-      assert.equal(store.exchange(world.object(second), false)?.metadata.resourceVersion, '1');
-      assert.equal(store.get(third)?.metadata.resourceVersion, '1');
-      store.delete(third);
-      assert.equal(store.get(third), undefined);
-      assert.equal(store.size(), N - 1);
       store.replace(fewer, '3');
       assert.deepEqual(store.listKeys().sort(), ['n/f0', 'n/new']);
       requireNothingLeft(world, `${pages} pages`);
     }
     expect(spare).toBeGreaterThan(0);
+  });
+
+  test('an object that found no room for its index entries is replaced, deleted and put back as any other', () => {
+    let granted = 0;
+    for (; ; granted++) {
+      const world = new ByteStore({ labels: labelIndex });
+      const { store } = world;
+      const { x } = world.decoder.core;
+      const plain = (name: string): Thing => world.object(odd(name));
+      const some = ['a', 'b', 'c', 'd'].map((name) => world.object(labelled(name, 1)));
+      store.replace([...some, plain('e'), plain('f')], '1');
+      const was = world.content();
+      const fails = (blocks: number): boolean => {
+        const list = ['a', 'e', 'new'].map((name) => world.object(labelled(name, 2)));
+        x.memoryGrant(blocks);
+        const refused = refusal(() => store.replace(list, '2'), `replace, ${blocks} granted`);
+        x.memoryGrant(-1);
+        store.settle();
+        return refused !== undefined;
+      };
+      expect(fails(0)).toBe(true);
+      expect(store.listIndexFuncValues('labels')).toEqual([]);
+      if (!fails(granted)) break;
+      assert.deepEqual(world.content(), was, `${granted} granted`);
+      expect(fails(0)).toBe(true);
+
+      expect(store.exchange(world.object(labelled('a', 2)), false)?.metadata.resourceVersion).toBe('1');
+      expect(store.exchange(plain('b'), false)?.metadata.resourceVersion).toBe('1');
+      store.add(world.object(labelled('e', 2)));
+      expect(store.listKeys().sort()).toEqual(['n/a', 'n/b', 'n/c', 'n/d', 'n/e', 'n/f']);
+      expect(store.indexKeys('labels', 'app=a2')).toEqual(['n/a', 'n/e']);
+      expect(store.size()).toBe(6);
+      expect(store.getByKey('n/d')?.metadata.labels).toEqual({ app: 'a1', tier: 'b' });
+      store.delete(thing('c', 3));
+      store.delete(new DeletedFinalStateUnknown<Thing>('n/d', undefined));
+      expect(store.listKeys().sort()).toEqual(['n/a', 'n/b', 'n/e', 'n/f']);
+      expect(store.get(thing('c', 3))).toBeUndefined();
+      requireNothingLeft(world, `${granted} granted`);
+    }
+    expect(granted).toBeGreaterThan(2);
   });
 
   test('leaves no block behind: a change that was refused a hundred times leaves as much room as one that was refused once', () => {

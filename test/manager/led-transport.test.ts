@@ -56,10 +56,11 @@ describe('a process whose lease has run out', () => {
     expect(signal()?.aborted).toBe(true);
     await expect(done).rejects.toMatchObject({ code: 'LEASE_LOST' });
     await manager.client.get(ConfigMaps, { namespace: 'default', name: 'written' }, { live: true });
+    await manager.transport.request({ method: 'HEAD', path: '/readyz' });
     lead.finish();
     await clock.run(60_000);
     await expect(write()).rejects.toMatchObject(refused);
-    expect(sent).toEqual(['PATCH', 'GET']);
+    expect(sent).toEqual(['PATCH', 'GET', 'HEAD']);
   });
 
   test('writes nothing where its own work outlives the grace and then the lease, and as it likes where it has ended in time', async () => {
