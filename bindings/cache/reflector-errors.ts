@@ -1,6 +1,6 @@
 /** How a reflector judges its failures: which can simply be tried again, which mean the end of the resource, and which deserve a word. */
 import { CapstanError } from '../errors.ts';
-import { isReset } from './rest.ts';
+import { isLasting, isReset } from './rest.ts';
 import type { WatchFailure } from './status.ts';
 import { isStatusError, isTooManyRequests } from './status-error.ts';
 import { TransportError } from './transport.ts';
@@ -27,6 +27,7 @@ const WORTH_REPORTING_MS = 5000;
 
 /** Whether a failure is reported where nobody asked to be told of all of them: not what belongs to a healthy life. */
 export function isWorthReporting(error: unknown, { class: kind, next, afterMs }: WatchFailure): boolean {
+  if (isLasting(error)) return true;
   if (kind === 'expired' || isReset(error) || error instanceof VeryShortWatch) return false;
   switch (next) {
     case 'park':

@@ -115,7 +115,7 @@ export class Reflector<T extends object, I extends string = never> {
     });
     this.#onError = watchErrorHandler ?? ((error, failure) => this.#report(error, failure));
     this.#backoff = new Backoff(clock, random, options.backoff);
-    this.#internalErrors = this.#newInternalErrors();
+    this.#internalErrors = new RetryWithDeadline(this.#clock, this.#options.maxInternalErrorRetryDuration ?? 0);
     this.#streams = options.watchList ?? WATCH_LIST_BY_DEFAULT;
   }
 
@@ -170,7 +170,7 @@ export class Reflector<T extends object, I extends string = never> {
   #step(what: Step['do'], signal: AbortSignal): Promise<Step> | Step {
     switch (what) {
       case 'begin':
-        this.#internalErrors = this.#newInternalErrors();
+        this.#internalErrors = new RetryWithDeadline(this.#clock, this.#options.maxInternalErrorRetryDuration ?? 0);
         if (this.#synced) this.#relists++;
         return now(this.#streams && !this.#parked ? 'stream' : 'list');
       case 'stream':
@@ -180,7 +180,7 @@ export class Reflector<T extends object, I extends string = never> {
         this.#state = 'listing';
         return this.#gather(() => this.#list(signal));
       case 'watch':
-        this.#state = 'watching';
+        if (this.#state !== 'waiting') this.#state = 'watching'; // else when it is open
         return this.#watch(signal);
     }
   }
@@ -399,6 +399,7 @@ export class Reflector<T extends object, I extends string = never> {
     const query = { resourceVersion, timeoutSeconds: watchSeconds(seconds, this.#random), sendInitialEvents };
     const stream = await WatchStream.open(this.#listWatch, this.#decoder, query, this.#caller(signal));
     this.#watches++;
+    if (!sendInitialEvents) this.#state = 'watching';
     return stream;
   }
 
@@ -410,12 +411,11 @@ export class Reflector<T extends object, I extends string = never> {
       onBytes: (at) => {
         this.#lastByteAt = at;
       },
-      onRepeat: (error, afterMs) => this.#tell(error, 'repeat', afterMs),
+      onRepeat: (error, afterMs) => {
+        if (this.#state === 'watching') this.#state = 'waiting';
+        this.#tell(error, 'repeat', afterMs);
+      },
     };
-  }
-
-  #newInternalErrors(): RetryWithDeadline {
-    return new RetryWithDeadline(this.#clock, this.#options.maxInternalErrorRetryDuration ?? 0);
   }
 
   #later(what: Step['do']): Step {

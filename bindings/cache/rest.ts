@@ -39,11 +39,20 @@ export async function sendWithRepeats(
       onRepeat?.(statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`), delay);
       await sleep(clock, delay, signal);
     } catch (error) {
+      if (isReset(error) && repeats >= MAX_REPEATS) lasting.add(error);
       if (request.method !== 'GET' || !isReset(error) || repeats >= MAX_REPEATS) throw error;
       onRepeat?.(error, RESET_DELAY_MS);
       await sleep(clock, RESET_DELAY_MS, signal);
     }
   }
+}
+
+/** Of requests whose connection was reset each time, also the last. */
+const lasting = new WeakSet<object>();
+
+/** Whether a connection was reset in spite of all repeats. */
+export function isLasting(error: unknown): boolean {
+  return lasting.has(error as object);
 }
 
 export function isReset(error: unknown): error is TransportError {

@@ -41,7 +41,7 @@ export interface WatchFailure {
 /** Gets every failure of list and watch, also those that cost nothing; called synchronously, so it should return soon. */
 export type WatchErrorHandler = (error: unknown, failure: WatchFailure) => void;
 
-/** `listing`, `streaming` (the initial objects, through a watch), `watching`, `waiting` (before trying again), `parked`. */
+/** `listing`, `streaming` (the initial objects, through a watch), `watching`, `waiting` (before and while a watch that failed is tried again), `parked`. */
 export type ReflectorState = 'stopped' | 'listing' | 'streaming' | 'watching' | 'waiting' | 'parked';
 
 /** How a reflector is doing, for people, metrics and health checks. */

@@ -223,6 +223,29 @@ describe('the default handler', () => {
     expect(await quietly(new Replies(lists, fails('refused')), 5000)).toEqual([]);
     expect((await quietly(new Replies(lists, fails('refused')), 60_000)).length).toBeGreaterThan(0);
   });
+
+  // Behind a proxy without a server connections are reset and not refused: 110 requests failed in 100 s, nobody was told, and the status was "watching" throughout.
+  test('reports a connection that is reset in spite of all repeats, and does not call that watching', async () => {
+    expect(await quietly(new Replies(fails('reset')), 9999)).toEqual([]);
+    expect(await quietly(new Replies(fails('reset')), 10_000)).toMatchObject([{ kind: 'reset' }]);
+    reported = [];
+    const gone = Array.from({ length: 23 }, () => fails('reset'));
+    const { clock, reflector, stop } = await listing(new Replies(lists, holds, ...gone, holds), {
+      watchErrorHandler: undefined,
+      lists: { idleTimeout: 1000 },
+    });
+    expect(reflector.status().state).toBe('watching');
+    const states = new Set<string>();
+    for (let second = 0; second < 21; second++) {
+      await clock.run(1000);
+      states.add(reflector.status().state);
+    }
+    expect([...states]).toEqual(['waiting']);
+    expect(reported).toMatchObject([{ kind: 'reset' }, { kind: 'reset' }]);
+    await clock.run(1000);
+    expect(reflector.status().state).toBe('watching');
+    await stop();
+  });
 });
 
 describe('a watch that ends with an internal error', () => {
