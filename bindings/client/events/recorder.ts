@@ -40,8 +40,8 @@ export interface EventRecorderOptions {
   /** Milliseconds until it may write one more. Default 300 000. */
   readonly refillMs?: number;
   /**
-   * New Events that may wait to be written; one that finds no room is dropped. Series that go on or end need none, nor does what failed, of
-   * which 4096 may wait to be tried again. Default 1000.
+   * New Events that may wait to be written; one that finds no room is dropped. Series that go on or end need none, nor does what failed or
+   * waits in a namespace whose last write failed, of which 4096 may wait. Default 1000.
    */
   readonly maxQueued?: number;
   readonly clock?: Clock;
@@ -166,7 +166,7 @@ export class EventRecorder implements EventSink {
 
   /**
    * Takes no more events, writes what waits and the last counts of all series, and leaves no timer behind. A write that fails is tried once
-   * more, without a pause. Again: no effect but to wait.
+   * more, without a pause; a request without an answer has failed after 60 000 ms. Again: no effect but to wait.
    *
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */

@@ -1,9 +1,13 @@
 /**
  * Writes Events, a few at a time and each of them by one request at a time, so that an Event is never created twice and no older count
- * overtakes a newer. What fails on the way is tried again, twelve times in two minutes, and nothing else waits for it; what the server
- * refuses is given up, as it would be refused again. client-go: tools/events/event_broadcaster.go attemptRecording, recordEvent.
+ * overtakes a newer. What fails on the way is tried again, twelve times; what the server refuses is given up, as it would be refused again.
+ * However slowly writes fail, other namespaces do not wait for them: two workers of eight have all that has failed, and all of a namespace
+ * whose last write failed, until one comes through there. Before its first failure is known a namespace may hold every worker for one try,
+ * and so again what is new in one where some come through and others hang.
+ * client-go: tools/events/event_broadcaster.go attemptRecording, recordEvent.
  */
 import { isNotFound, isStatusError } from '../../cache/status-error.ts';
+import { abortable } from '../../cache/wait.ts';
 import type { Clock } from '../../clock.ts';
 import { textOfError } from '../../error-text.ts';
 import { CapstanError } from '../../errors.ts';
@@ -15,6 +19,10 @@ import { type Entry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';
 const MAX_TRIES = 12;
 const SLEEP_MS = 10_000;
 const WORKERS = 8;
+/** Of them, for what is likely to fail. Where each try waits ten seconds for a webhook, tries are further apart than SLEEP_MS. */
+const SLOW_WORKERS = 2;
+/** kube-apiserver's --request-timeout: a later answer is none of its own. Webhooks, which have 30 s at most, may still let a write pass. */
+const ANSWER_MS = 60_000;
 
 export interface EventWriterOptions {
   readonly client: Pick<Writer, 'create' | 'patch'>;
@@ -29,16 +37,23 @@ export interface EventWriterOptions {
 
 export class EventWriter {
   readonly #options: EventWriterOptions;
-  readonly #queue: Entry[] = [];
+  /** Those that have not failed. */
+  #queue: Entry[] = [];
   /** How often those failed in a row that are tried again. They keep their place until they are through: no more than are remembered. */
   readonly #tries = new Map<Entry, number>();
   /** Those of them whose time has not come, with their timers. */
   readonly #later = new Map<Entry, unknown>();
+  /** Those of them whose time has come. */
+  readonly #again: Entry[] = [];
+  /** When the last write of a namespace failed, from the one where that was longest ago on. */
+  readonly #failing = new Map<string, number>();
   /** Ends everything. */
   readonly #stop = new AbortController();
   readonly #idle: (() => void)[] = [];
   #hurried = false;
   #working = 0;
+  /** How many of these have what is likely to fail. */
+  #slow = 0;
   #waitingNew = 0;
 
   constructor(options: EventWriterOptions) {
@@ -56,7 +71,8 @@ export class EventWriter {
     if (entry.state !== 'idle') return;
     entry.state = entry.count === 1 ? 'new' : 'queued';
     if (entry.state === 'new') this.#waitingNew++;
-    this.#push(entry);
+    this.#queue.push(entry);
+    this.#wake();
   }
 
   /** Resolves when nothing is left to write. From now on nothing waits before it is tried again, and it is so once. */
@@ -66,29 +82,51 @@ export class EventWriter {
       this.#options.clock.clearTimer(timer);
       this.#due(entry);
     }
+    this.#wake();
     if (this.#working > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /** After `drain`: gives up what is left, and says how many waited; those that are being written are reported one by one. */
   stop(): number {
     this.#stop.abort();
-    return this.#queue.splice(0).length;
+    return this.#queue.splice(0).length + this.#again.splice(0).length;
   }
 
-  #push(entry: Entry): void {
-    this.#queue.push(entry);
-    if (this.#working < WORKERS) void this.#work();
+  #wake(): void {
+    if (this.#working < WORKERS && this.#queue.length + this.#again.length > 0) void this.#work();
   }
 
   async #work(): Promise<void> {
     this.#working++;
     await undefined; // nothing of a request happens within the call that records; what is said at once is written at once
-    for (let entry = this.#queue.shift(); entry !== undefined; entry = this.#queue.shift()) {
+    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
+      this.#wake(); // a write that came through may have let many go on
+      const slow = (this.#tries.get(entry) ?? 0) > 0 || this.#failing.has(namespaceOf(entry)) ? 1 : 0;
       if (entry.state === 'new') this.#waitingNew--;
       entry.state = 'writing';
+      this.#slow += slow;
       await this.#try(entry);
+      this.#slow -= slow;
     }
     if (--this.#working === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /**
+   * What nothing speaks against, or else, while there is a worker for it, what waits in the namespace where the last failure is longest ago:
+   * each has its turn, and one that failed in passing is not behind all of one that hangs.
+   */
+  #next(): Entry | undefined {
+    let from = this.#queue;
+    let at = from.findIndex((entry) => !this.#failing.has(namespaceOf(entry)));
+    if (at < 0 && this.#slow < (this.#hurried ? WORKERS : SLOW_WORKERS)) {
+      let least = Number.POSITIVE_INFINITY;
+      for (const queue of [this.#queue, this.#again])
+        for (let i = 0; i < queue.length && least >= 0; i++) {
+          const failed = this.#failing.get(namespaceOf(queue[i] as Entry)) ?? -1;
+          if (failed < least) [least, from, at] = [failed, queue, i];
+        }
+    }
+    return at < 0 ? undefined : from.splice(at, 1)[0];
   }
 
   async #try(entry: Entry): Promise<void> {
@@ -100,6 +138,7 @@ export class EventWriter {
       return;
     }
     this.#tries.delete(entry);
+    this.#failing.delete(namespaceOf(entry));
     this.#options.onWritten();
     // Whoever added it meanwhile may have had nothing to say that was not in this write.
     const again = entry.state === 'again' && entry.count > entry.written;
@@ -109,22 +148,18 @@ export class EventWriter {
 
   /** Its worker goes on with others while it waits for its next try. */
   #failed(entry: Entry, error: unknown, most: number): void {
-    const { clock, random, onLost, onFull } = this.#options;
+    const { clock, random, onLost } = this.#options;
     const tries = (this.#tries.get(entry) ?? 0) + 1;
     this.#tries.delete(entry);
     entry.state = 'idle';
+    this.#suspect(namespaceOf(entry), error);
     if (tries >= most || !isPassing(error) || this.#stop.signal.aborted) {
       onLost(lost(entry, error, tries));
       return;
     }
-    if (this.#tries.size >= MAX_ENTRIES && !this.#hurried) {
-      onFull(`${MAX_ENTRIES} events wait to be tried again: what else fails is given up`, error);
-      return;
-    }
-    this.#tries.set(entry, tries);
-    entry.state = 'queued';
+    if (!this.#keep(entry, tries, error)) return;
     const ms = SLEEP_MS * (1 + 0.25 * random());
-    if (this.#hurried) this.#push(entry);
+    if (this.#hurried) this.#due(entry);
     else
       this.#later.set(
         entry,
@@ -132,9 +167,32 @@ export class EventWriter {
       );
   }
 
+  /** What waits there to be written for the first time leaves the room of new ones to others. */
+  #suspect(namespace: string, cause: unknown): void {
+    this.#failing.delete(namespace);
+    this.#failing.set(namespace, this.#options.clock.now());
+    if (this.#failing.size > MAX_ENTRIES) this.#failing.delete(this.#failing.keys().next().value as string);
+    if (this.#waitingNew === 0) return;
+    this.#queue = this.#queue.filter((entry) => {
+      if (entry.state !== 'new' || namespaceOf(entry) !== namespace) return true;
+      this.#waitingNew--;
+      return this.#keep(entry, 0, cause);
+    });
+  }
+
+  /** Whether there is room for it among those that are tried again. */
+  #keep(entry: Entry, tries: number, cause: unknown): boolean {
+    const full = this.#tries.size >= MAX_ENTRIES && !this.#hurried;
+    entry.state = full ? 'idle' : 'queued';
+    if (full) this.#options.onFull(`${MAX_ENTRIES} events wait to be tried again: what else fails is given up`, cause);
+    else this.#tries.set(entry, tries);
+    return !full;
+  }
+
   #due(entry: Entry): void {
     this.#later.delete(entry);
-    this.#push(entry);
+    this.#again.push(entry);
+    this.#wake();
   }
 
   /** One try: an Event that the server has not is created, with its series if it has one by now; one that it has gets its series. */
@@ -164,7 +222,7 @@ export class EventWriter {
   /** False if it is there already. */
   async #created(entry: Entry): Promise<boolean> {
     try {
-      await this.#options.client.create(eventResource, eventOf(entry), { signal: this.#stop.signal });
+      await this.#ask((signal) => this.#options.client.create(eventResource, eventOf(entry), { signal }));
       return true;
     } catch (error) {
       if (isStatusError(error) && error.reason === 'AlreadyExists') return false;
@@ -175,8 +233,32 @@ export class EventWriter {
   async #patch(entry: Entry): Promise<void> {
     const { namespace, name = '' } = entry.event.metadata;
     const patch = { type: 'merge', body: { series: seriesOf(entry) } } as const;
-    await this.#options.client.patch(eventResource, { namespace, name }, patch, { signal: this.#stop.signal });
+    await this.#ask((signal) => this.#options.client.patch(eventResource, { namespace, name }, patch, { signal }));
   }
+
+  /** One request, which ends with its time or with everything; it is not waited for where the client does not heed that. */
+  async #ask(request: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const stop = this.#stop.signal;
+    stop.throwIfAborted();
+    const { clock } = this.#options;
+    const over = new AbortController();
+    const onStop = (): void => over.abort(stop.reason);
+    stop.addEventListener('abort', onStop, { once: true });
+    const late = new CapstanError('TIMEOUT', `no answer within ${ANSWER_MS} ms`);
+    const timer = clock.setTimer(() => over.abort(late), ANSWER_MS);
+    try {
+      await abortable(request(over.signal), over.signal);
+    } catch (error) {
+      throw over.signal.aborted ? over.signal.reason : error;
+    } finally {
+      clock.clearTimer(timer);
+      stop.removeEventListener('abort', onStop);
+    }
+  }
+}
+
+function namespaceOf({ event }: Entry): string {
+  return event.metadata.namespace ?? '';
 }
 
 /** The Event was not there to be patched, and was there when it was to be created: the next patch will find it. */
