@@ -27,6 +27,10 @@ export const Wide = defineCustomResource({
     replicas: z.int().min(0).max(100).default(1),
     ratio: z.number().gt(0).lt(1).optional(),
     step: z.number().multipleOf(5).optional(),
+    least: z.number().min(0.1).max(2.5).optional(),
+    beyond: z.number().gt(-0.5).lt(5.5).optional(),
+    below: z.number().gt(-2.5).max(-0.5).nullish(),
+    above: z.int().gt(1.5).max(3.5).optional(),
     mode: z.enum(['fast', 'safe']).default('safe'),
     kind: z.literal('gateway').optional(),
     level: z.union([z.literal(1), z.literal(2), z.literal(3)]).optional(),
@@ -112,7 +116,9 @@ export const Wide = defineCustomResource({
 });
 
 /** What is added to a spec that is valid, and whether the result is. */
-export const CASES: readonly [spec: Record<string, unknown>, valid: boolean][] = [
+type Case = [spec: Record<string, unknown>, valid: boolean];
+
+export const CASES: readonly Case[] = [
   [{}, true],
   [{ host: '' }, false],
   [{ host: 'UPPER' }, false],
@@ -130,6 +136,14 @@ export const CASES: readonly [spec: Record<string, unknown>, valid: boolean][] =
   [{ ratio: 1 }, false],
   [{ step: 10 }, true],
   [{ step: 7 }, false],
+  ...[0, 0.05, 2.6, 3].map((least): Case => [{ least }, false]),
+  ...[0.1, 1, 2, 2.5].map((least): Case => [{ least }, true]),
+  ...[-1, -0.5, 5.5, 6].map((beyond): Case => [{ beyond }, false]),
+  ...[-0.4, 0, 5, 5.4].map((beyond): Case => [{ beyond }, true]),
+  ...[-3, -2.5, -0.4, 0].map((below): Case => [{ below }, false]),
+  ...[-2.4, -2, -1, -0.5, null].map((below): Case => [{ below }, true]),
+  ...[1, 2.5, 4].map((above): Case => [{ above }, false]),
+  ...[2, 3].map((above): Case => [{ above }, true]),
   [{ mode: 'fast' }, true],
   [{ mode: 'slow' }, false],
   [{ kind: 'gateway' }, true],

@@ -173,6 +173,27 @@ describe('a structural schema', () => {
       { type: 'number', minimum: 5, exclusiveMinimum: true },
       { type: 'number', minimum: 5, exclusiveMinimum: true },
     ],
+    // The server leaves out the fraction of a bound that a whole value is held against; with one it refuses every integer.
+    [
+      'an integer with bounds that are whole',
+      { type: 'integer', exclusiveMinimum: -0.5, maximum: 2.5 },
+      { type: 'integer', minimum: 0, maximum: 2 },
+    ],
+    [
+      'a bound with a fraction, and what is left of it',
+      { type: 'number', minimum: 0.1, exclusiveMaximum: 5.5 },
+      {
+        type: 'number',
+        minimum: 0.1,
+        maximum: 5.5,
+        allOf: [{ minimum: 0, exclusiveMinimum: true }, { not: { enum: [5.5] } }],
+      },
+    ],
+    [
+      'a bound with a fraction of which the rest is right',
+      { type: 'number', minimum: -0.5, exclusiveMaximum: -0.1 },
+      { type: 'number', minimum: -0.5, maximum: -0.1, exclusiveMaximum: true },
+    ],
     ['a constant as an enum', { const: 'x' }, { type: 'string', enum: ['x'] }],
     ['an enum without a type', { enum: [1, 2.5] }, { type: 'number', enum: [1, 2.5] }],
     [

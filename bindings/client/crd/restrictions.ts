@@ -22,8 +22,8 @@ const PLAIN = [
   ...(['multipleOf', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const),
 ];
 
-/** What restricts values, in the words of OpenAPI 3.0. */
-export function restrictions(node: Node, path: string): StructuralSchema {
+/** What restricts values, in the words of OpenAPI 3.0. @param type of the values, as far as it is known */
+export function restrictions(node: Node, path: string, type: unknown): StructuralSchema {
   const schema: Node = {};
   const values = valuesOf(node)?.filter((value) => value !== null);
   if (values !== undefined) schema.enum = values;
@@ -33,8 +33,10 @@ export function restrictions(node: Node, path: string): StructuralSchema {
       `the server cannot tell multiples of ${node.multipleOf} (of 0.01 it refuses 0.29, 19.99 and 1): count in smaller units, or give an override with a type`,
     );
   for (const keyword of PLAIN) if (typeof node[keyword] === 'number') schema[keyword] = node[keyword];
-  bound(node, schema, 'minimum', 'exclusiveMinimum', Math.max);
-  bound(node, schema, 'maximum', 'exclusiveMaximum', Math.min);
+  const apart = [
+    ...bound(node, schema, 'minimum', 'exclusiveMinimum', type),
+    ...bound(node, schema, 'maximum', 'exclusiveMaximum', type),
+  ];
   if (typeof node.pattern === 'string') {
     const why = notInRE2(node.pattern);
     if (why === undefined) schema.pattern = toRE2(node.pattern);
@@ -45,26 +47,39 @@ export function restrictions(node: Node, path: string): StructuralSchema {
   const format = typeof node.format === 'string' ? serverFormat(node.format) : undefined;
   // The server takes an empty text for no base64: a library's pattern says better what it accepts.
   if (format !== undefined && !(format === 'byte' && schema.pattern !== undefined)) schema.format = format;
-  if (Array.isArray(node.allOf)) schema.allOf = node.allOf.map((part) => restrictions(part as Node, path));
+  if (Array.isArray(node.allOf)) apart.push(...node.allOf.map((part) => restrictions(part as Node, path, type)));
+  if (apart.length > 0) schema.allOf = apart;
   return schema as StructuralSchema;
 }
 
-/** JSON Schema has a number for each; OpenAPI 3.0 one number, and whether it is itself excluded. */
+/**
+ * JSON Schema has a number for each; OpenAPI 3.0 one number, and whether it is itself excluded. The server holds a whole value against the
+ * bound without its fraction, and refuses all integers where a bound has one (1.36.3): an integer's is rounded inwards; of others what is
+ * left has to be excluded where it lies outside, and must not be where it lies inside. Gives what is said of that apart.
+ */
 function bound(
   node: Node,
   schema: Node,
   inclusive: 'minimum' | 'maximum',
   exclusive: 'exclusiveMinimum' | 'exclusiveMaximum',
-  stricter: (a: number, b: number) => number,
-): void {
-  const limit = node[inclusive];
-  const beyond = node[exclusive];
-  if (typeof limit === 'number') schema[inclusive] = limit;
-  if (beyond === true && typeof limit === 'number') schema[exclusive] = true; // draft 4
-  if (typeof beyond !== 'number') return;
-  if (typeof limit === 'number' && stricter(limit, beyond) === limit && limit !== beyond) return;
-  schema[inclusive] = beyond;
+  type: unknown,
+): StructuralSchema[] {
+  const limits = [node[inclusive], node[exclusive]].filter((each) => typeof each === 'number');
+  if (limits.length === 0) return [];
+  const lower = inclusive === 'minimum';
+  const limit = lower ? Math.max(...limits) : Math.min(...limits);
+  const excluded = limit === node[exclusive] || node[exclusive] === true; // draft 4
+  const inwards = (lower ? Math.ceil(limit) : Math.floor(limit)) + 0; // No -0.
+  const cut = Math.trunc(limit) + 0;
+  schema[inclusive] = type === 'integer' ? inwards : limit;
+  if (limit === cut || type === 'integer') {
+    if (excluded && limit === cut) schema[exclusive] = true;
+    return [];
+  }
+  if (cut === inwards) return excluded ? [{ not: { enum: [limit] } }] : [];
+  if (!excluded) return [{ [inclusive]: cut, [exclusive]: true }];
   schema[exclusive] = true;
+  return [];
 }
 
 /**
@@ -82,7 +97,7 @@ export function nullableEnum(schema: StructuralSchema, path: string): Structural
   const said: StructuralSchema =
     schema.type === 'string'
       ? { pattern: `^(?:${values.map(escaped).join('|')})$` }
-      : { anyOf: (values as number[]).map((value) => ({ minimum: value, maximum: value })) };
+      : { anyOf: values.map((value) => restrictions({ minimum: value, maximum: value }, path, schema.type)) };
   const taken = Object.keys(said).some((keyword) => keyword in rest);
   return taken ? { ...rest, allOf: [...(rest.allOf ?? []), said] } : { ...rest, ...said };
 }

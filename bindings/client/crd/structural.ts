@@ -73,7 +73,7 @@ export class Translation {
 
   /** The schema of one type, with its restrictions. */
   ofType(type: string, node: Node, scope: Scope, path: string): StructuralSchema {
-    const schema: StructuralSchema = { type: type as StructuralSchema['type'], ...restrictions(node, path) };
+    const schema: StructuralSchema = { type: type as StructuralSchema['type'], ...restrictions(node, path, type) };
     switch (type) {
       case 'string':
       case 'integer':

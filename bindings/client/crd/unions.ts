@@ -54,7 +54,7 @@ export function union(
   if (schemas.some((schema) => schema.nullable)) said.nullable = true;
   const types = new Set(schemas.map(({ type }) => type));
   if (types.size === 2 && types.has('integer') && types.has('string'))
-    return { ...intOrString([...schemas, restrictions(beside, path)], path), ...said };
+    return { ...intOrString([...schemas, restrictions(beside, path, 'integer')], path), ...said };
   if (types.has('object') && types.size === 1) {
     const parent = Object.keys(beside).some((keyword) => !ANNOTATING.has(keyword))
       ? translation.schema({ type: 'object', properties: {}, ...beside }, scope, path)
@@ -76,7 +76,7 @@ export function union(
       path,
       `"oneOf" has an alternative of the format ${vague.node.format}, which the server does not check`,
     );
-  return { type, ...restrictions(beside, path), ...restriction(each, exclusive), ...said };
+  return { type, ...restrictions(beside, path, type), ...restriction(each, exclusive), ...said };
 }
 
 /** An alternative that asks for nothing allows everything, unless another one must not match. */

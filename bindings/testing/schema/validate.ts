@@ -106,33 +106,42 @@ function validateNumber(schema: Schema, value: number, path: string): FieldError
   const errors: FieldError[] = [];
   const fail = (why: string): void => void errors.push(fieldInvalid(path, value, `${path} in body should be ${why}`));
   const { minimum, maximum, multipleOf, exclusiveMinimum, exclusiveMaximum, format, type } = schema;
-  if (type === 'integer' && (format === 'int32' || format === 'int64')) {
+  const inRange = (of: number, what: string): boolean => {
     const most = format === 'int32' ? 2 ** 31 : 2 ** 63;
-    if (value >= most || value < -most) {
-      const why = `Checked value must be of type integer with format ${format} in ${path}`;
-      errors.push({ field: '<nil>', reason: 'FieldValueInvalid', message: `Invalid value: "": ${why}` });
-    }
-  }
+    if (type !== 'integer' || (Number.isInteger(of) && of < most && of >= -most)) return true;
+    const called = typeof format === 'string' ? `with format ${format}` : '(default format)';
+    const why = `${what} value must be of type integer ${called} in ${path}`;
+    errors.push({ field: '<nil>', reason: 'FieldValueInvalid', message: `Invalid value: "": ${why}` });
+    return false;
+  };
+  // A whole value is held against what is left of a bound without its fraction.
+  const limit = (of: number, what: string): number =>
+    inRange(of, `${what} boundary`) && isInt64(value) ? Math.trunc(of) : of;
+  inRange(value, 'Checked');
   if (typeof multipleOf === 'number' && Number.isInteger(value) && Math.trunc(multipleOf) === 0) {
     errors.push(fieldInvalid(path, 0, `factor MultipleOf declared for ${path} must be positive: 0`));
   } else if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf)) fail(`a multiple of ${multipleOf}`);
   if (typeof maximum === 'number') {
-    if (exclusiveMaximum === true && value >= maximum) fail(`less than ${maximum}`);
-    if (exclusiveMaximum !== true && value > maximum) fail(`less than or equal to ${maximum}`);
+    const most = limit(maximum, 'Maximum');
+    if (exclusiveMaximum === true && value >= most) fail(`less than ${most}`);
+    if (exclusiveMaximum !== true && value > most) fail(`less than or equal to ${most}`);
   }
   if (typeof minimum === 'number') {
-    if (exclusiveMinimum === true && value <= minimum) fail(`greater than ${minimum}`);
-    if (exclusiveMinimum !== true && value < minimum) fail(`greater than or equal to ${minimum}`);
+    const least = limit(minimum, 'Minimum');
+    if (exclusiveMinimum === true && value <= least) fail(`greater than ${least}`);
+    if (exclusiveMinimum !== true && value < least) fail(`greater than or equal to ${least}`);
   }
   return errors;
 }
+
+const isInt64 = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
 /**
  * The real server holds whole numbers against whole factors. What it has from a float may be a little more than whole, and not a little less:
  * 0.07 is a multiple of 0.01, 0.29 is not. swag 0.23: IsFloat64AJSONInteger.
  */
 const isMultiple = (value: number, of: number): boolean => {
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return value % Math.trunc(of) === 0;
+  if (isInt64(value)) return value % Math.trunc(of) === 0;
   const quotient = of < 1 ? (1 / of) * value : value / of;
   if (Math.abs(quotient) > Number.MAX_SAFE_INTEGER) return false;
   const whole = Math.trunc(quotient);
