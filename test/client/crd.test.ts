@@ -195,7 +195,28 @@ describe('a structural schema', () => {
       { type: 'number', minimum: -0.5, maximum: -0.1, exclusiveMaximum: true },
     ],
     ['a constant as an enum', { const: 'x' }, { type: 'string', enum: ['x'] }],
-    ['an enum without a type', { enum: [1, 2.5] }, { type: 'number', enum: [1, 2.5] }],
+    // The server takes 2.7 for 2 where that is among the values.
+    [
+      'numbers of which none has a fraction',
+      { type: 'number', enum: [1, 2] },
+      { type: 'number', enum: [1, 2], multipleOf: 1 },
+    ],
+    ['numbers that all have one', { type: 'number', enum: [0.5, 2.5] }, { type: 'number', enum: [0.5, 2.5] }],
+    [
+      'an enum without a type, of which one number has a fraction',
+      { enum: [1, 2.5] },
+      {
+        type: 'number',
+        allOf: [
+          {
+            anyOf: [
+              { minimum: 1, maximum: 1 },
+              { minimum: 2.5, maximum: 2.5, allOf: [{ minimum: 2, exclusiveMinimum: true }] },
+            ],
+          },
+        ],
+      },
+    ],
     [
       'a union of constants as an enum',
       { anyOf: [{ const: 'a' }, { const: 'b' }, { enum: ['c', 'a'] }] },

@@ -26,7 +26,11 @@ const PLAIN = [
 export function restrictions(node: Node, path: string, type: unknown): StructuralSchema {
   const schema: Node = {};
   const values = valuesOf(node)?.filter((value) => value !== null);
-  if (values !== undefined) schema.enum = values;
+  const whole = type === 'number' ? values?.filter(Number.isSafeInteger).length : 0;
+  const mixed = values !== undefined && whole !== 0 && whole !== values.length;
+  if (values !== undefined && !mixed) schema.enum = values;
+  // The server cuts the fraction off a value that it looks for among whole ones (1.36.3): it takes 2.7 for 2.
+  if (whole && !mixed) schema.multipleOf = 1;
   if (typeof node.multipleOf === 'number' && !Number.isInteger(node.multipleOf))
     throw new SchemaError(
       path,
@@ -34,6 +38,7 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
     );
   for (const keyword of PLAIN) if (typeof node[keyword] === 'number') schema[keyword] = node[keyword];
   const apart = [
+    ...(mixed ? [among(values, path, type)] : []),
     ...bound(node, schema, 'minimum', 'exclusiveMinimum', type),
     ...bound(node, schema, 'maximum', 'exclusiveMaximum', type),
   ];
@@ -51,6 +56,11 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
   if (apart.length > 0) schema.allOf = apart;
   return schema as StructuralSchema;
 }
+
+/** One of these numbers, said by bounds. */
+const among = (values: readonly unknown[], path: string, type: unknown): StructuralSchema => ({
+  anyOf: values.map((value) => restrictions({ minimum: value, maximum: value }, path, type)),
+});
 
 /**
  * JSON Schema has a number for each; OpenAPI 3.0 one number, and whether it is itself excluded. The server holds a whole value against the
@@ -95,9 +105,7 @@ export function nullableEnum(schema: StructuralSchema, path: string): Structural
   }
   const escaped = (value: unknown): string => String(value).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const said: StructuralSchema =
-    schema.type === 'string'
-      ? { pattern: `^(?:${values.map(escaped).join('|')})$` }
-      : { anyOf: values.map((value) => restrictions({ minimum: value, maximum: value }, path, schema.type)) };
+    schema.type === 'string' ? { pattern: `^(?:${values.map(escaped).join('|')})$` } : among(values, path, schema.type);
   const taken = Object.keys(said).some((keyword) => keyword in rest);
   return taken ? { ...rest, allOf: [...(rest.allOf ?? []), said] } : { ...rest, ...said };
 }

@@ -19,7 +19,7 @@ function validate(schema: Schema, value: Json, old: Json | undefined, path: stri
   const wrongType = typeError(schema, value, path);
   if (wrongType !== undefined) return [wrongType];
   const errors = combined(schema, value, path);
-  if (Array.isArray(schema.enum) && !schema.enum.some((known: Json) => sameJson(known, value))) {
+  if (Array.isArray(schema.enum) && !schema.enum.some((known: Json) => isSame(known, value))) {
     errors.push(fieldNotSupported(path, value, (schema.enum as readonly Json[]).map(String)));
   }
   if (typeof value === 'string') errors.push(...validateString(schema, value, path));
@@ -133,6 +133,13 @@ function validateNumber(schema: Schema, value: number, path: string): FieldError
   }
   return errors;
 }
+
+/** Of a value that is held against a whole one the real server leaves the fraction out. */
+const isSame = (known: Json, value: Json): boolean =>
+  sameJson(
+    known,
+    typeof value === 'number' && typeof known === 'number' && isInt64(known) ? Math.trunc(value) + 0 : value,
+  );
 
 const isInt64 = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
