@@ -687,6 +687,15 @@ describe('a schema that transforms', () => {
     expect(() => defineCustomResource({ ...named, spec: valibot })).not.toThrow();
   });
 
+  // The server gave a record members that nobody wrote, and the program did not.
+  it('is one with a default for the members of a record that may be missing', () => {
+    const value = z.string().default('x');
+    expect(define(z.partialRecord(z.enum(['k', 'l']), value))).toThrow(
+      expect.objectContaining({ path: 'spec.x.*', message: expect.stringContaining('given to all of them') }),
+    );
+    expect(define(z.record(z.enum(['k', 'l']), value))).not.toThrow();
+  });
+
   it('is none for a default, a refinement or a brand', () => {
     const plain = z.object({ a: z.string().default('x'), b: z.record(z.string(), z.int()).prefault({}) });
     expect(define(plain.refine(() => true).readonly())).not.toThrow();

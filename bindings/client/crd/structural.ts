@@ -19,8 +19,11 @@ export class Translation {
   readonly used = new Set<string>();
   /** Whether objects that may have no other members are meant so. Of what comes out of a schema each is said to be: others were left out. */
   readonly strict: boolean;
+  /** Of what comes out: only there a record says whether its named members are always there. */
+  readonly #reads: boolean;
 
-  constructor(overrides: Overrides, strict: boolean) {
+  constructor(overrides: Overrides, strict: boolean, reads = false) {
+    this.#reads = reads;
     this.#overrides = overrides;
     this.strict = strict;
   }
@@ -115,6 +118,8 @@ export class Translation {
     const keys = namesOf(propertyNames, path);
     if (keys !== undefined && more !== false) {
       const value = this.schema(more ?? true, scope, `${path}.*`);
+      if (this.#reads && value.default !== undefined && keys.some((key) => !schema.required?.includes(key)))
+        throw new SchemaError(`${path}.*`, 'a default of members that may be missing would be given to all of them');
       return {
         ...schema,
         properties: { ...Object.fromEntries(keys.map((key) => [key, value])), ...schema.properties },
