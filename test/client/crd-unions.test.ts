@@ -134,3 +134,33 @@ it('alternatives have the type, and the members, of what stands beside them', ()
     allOf: [{ anyOf: [1, 2].map((value) => ({ minimum: value, maximum: value })) }],
   });
 });
+
+// Their restrictions were merged, of one keyword the last: neither alternative was what the server asked for. One of which one may match
+// would be asked of the other type, too, which all of them match.
+it('a value that is an integer or a string has one restricted alternative of each', () => {
+  const percent = z.string().regex(/^\d+%$/);
+  expect(memberOf(z.union([z.int32().min(1), percent]))).toMatchObject({ minimum: 1, pattern: '^\\d+%$' });
+  for (const [schema, message] of [
+    [z.union([z.int(), percent, z.string().max(4)]), 'one alternative can restrict the string'],
+    [z.union([z.int(), z.string(), z.string().max(4)]), 'one alternative can restrict the string'],
+    [z.union([z.string(), z.int32().min(5), z.int32().max(1)]), 'one alternative can restrict the integer'],
+    [z.union([z.int(), z.xor([z.string().min(3), z.string().max(5)])]), 'by no enum'],
+  ] as const)
+    expect(() => memberOf(schema)).toThrow(
+      expect.objectContaining({ path: 'spec.x', message: expect.stringContaining(message) }),
+    );
+});
+
+// The server was told of all values, also of those that several alternatives have and the schema so refuses.
+it('of values in alternatives of which one may match, those of one alone are left', () => {
+  expect(memberOf(z.xor([z.literal('a'), z.enum(['a', 'b'])]))).toEqual({ type: 'string', enum: ['b'] });
+  expect(memberOf({ oneOf: [{ enum: ['a', 'a'] }, { const: 'b' }] })).toEqual({ type: 'string', enum: ['a', 'b'] });
+  expect(() => memberOf(z.xor([z.literal('a'), z.literal('a')]))).toThrow('none is left');
+});
+
+// The alternatives' own type stood against it: 1.5 was stored.
+it('alternatives are of the stricter type beside them', () => {
+  const number = z.union([z.number().min(1), z.number().max(-1)]);
+  expect(memberOf(number.and(z.int()))).toMatchObject({ type: 'integer', anyOf: [{ minimum: 1 }, { maximum: -1 }] });
+  expect(() => memberOf(z.union([z.string().min(1), z.int()]).and(z.int()))).toThrow('"type" is given twice');
+});

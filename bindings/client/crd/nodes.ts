@@ -102,7 +102,8 @@ function merge(a: Node, b: Node, path: string): Node {
   return both;
 }
 
-function mergeKeyword(keyword: string, a: unknown, b: unknown, path: string): unknown {
+/** What both say of one keyword; throws SchemaError where they cannot both hold. */
+export function mergeKeyword(keyword: string, a: unknown, b: unknown, path: string): unknown {
   if (ANNOTATIONS.has(keyword)) return a;
   if (keyword === 'required' && Array.isArray(a) && Array.isArray(b)) return [...new Set([...a, ...b])];
   if (keyword === 'properties' && isNode(a) && isNode(b)) {

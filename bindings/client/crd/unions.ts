@@ -3,7 +3,7 @@
  * parent has all that any of them has, and `anyOf` says which combinations are allowed, or `oneOf` where several could be. Values that may
  * be an integer or a string are the one exception that Kubernetes has. Null is no alternative but `nullable`.
  */
-import { type Node, normalise, type Scope, sameValue } from './nodes.ts';
+import { mergeKeyword, type Node, normalise, type Scope, sameValue } from './nodes.ts';
 import { annotations, restrictions, valuesOf } from './restrictions.ts';
 import type { Translation } from './structural.ts';
 import { SchemaError, type StructuralSchema, validationsOf, withoutValidations } from './structural-schema.ts';
@@ -43,7 +43,10 @@ export function union(
     Object.keys(each.node).every(isEnumKeyword) ? valuesOf(each.node) : undefined,
   );
   if (values.every((each) => each !== undefined)) {
-    const all = [...new Set(values.flat())];
+    const each = values.flatMap((own) => [...new Set(own)]);
+    const all = [...new Set(each)].filter((one) => !exclusive || each.indexOf(one) === each.lastIndexOf(one));
+    if (all.length === 0)
+      throw new SchemaError(path, 'every value of "oneOf" is in several alternatives: none is left');
     return { ...translation.schema({ ...plainly(beside), enum: all }, scope, path), ...said };
   }
   for (const each of alternatives)
@@ -122,7 +125,14 @@ function alternativesOf(
   if (Array.isArray(own.anyOf) && alone && !exclusive)
     return own.anyOf.flatMap((each) => alternativesOf(each, beside, exclusive, scope, path));
   const { type, properties } = beside;
-  const node = { ...(typeof type === 'string' ? { type } : {}), ...(properties ? { properties: {} } : {}), ...own };
+  const same = typeof type !== 'string' || own.type === undefined || own.type === type || isNull(own);
+  const typed = same ? {} : { type: mergeKeyword('type', own.type, type, path) };
+  const node = {
+    ...(typeof type === 'string' ? { type } : {}),
+    ...(properties ? { properties: {} } : {}),
+    ...own,
+    ...typed,
+  };
   if (!Array.isArray(node.type)) return [{ node, scope }];
   return node.type.map((type) => ({ node: { ...node, type }, scope }));
 }
@@ -130,6 +140,14 @@ function alternativesOf(
 /** Restrictions of numbers do not touch strings, nor the other way: they may stand side by side. An enum would. */
 function intOrString(schemas: readonly StructuralSchema[], path: string): StructuralSchema {
   const parts = schemas.map(validationsOf);
+  for (const type of ['integer', 'string']) {
+    const own = schemas.flatMap((schema, at) => (schema.type === type ? [parts[at]] : []));
+    if (own.length > 1 && !own.every(isEmpty))
+      throw new SchemaError(
+        path,
+        `of a value that is an integer or a string, one alternative can restrict the ${type}`,
+      );
+  }
   const names = parts.flatMap((part) => Object.keys(part));
   if (names.includes('enum') || names.includes('oneOf') || new Set(names).size < names.length)
     throw new SchemaError(path, 'a value that is an integer or a string can be restricted as either, but by no enum');
