@@ -303,7 +303,9 @@ class RuntimeManager implements ControllerManager {
   #electionEnded(): void {
     if (this.#candidacy.signal.aborted || this.#deadline.signal.aborted) return;
     const lease = this.#election?.lease;
-    this.#errors.push(new CapstanError('LEASE_LOST', `the lease ${lease} was lost: this process must no longer lead`));
+    const error = new CapstanError('LEASE_LOST', `the lease ${lease} was lost: this process must no longer lead`);
+    this.logger.error('leader election lost', { lease, error });
+    this.#errors.push(error);
     this.#leads = false;
     this.#deadline.abort();
     this.#halt.abort();
@@ -326,7 +328,7 @@ class RuntimeManager implements ControllerManager {
   }
 
   async #end(): Promise<void> {
-    const { gracefulShutdownTimeout: grace } = this.#settings;
+    const grace = this.#deadline.signal.aborted ? 0 : this.#settings.gracefulShutdownTimeout; // none once the lease is lost
     this.logger.info('stopping', { gracefulShutdownTimeout: grace });
     // Who does not lead must not begin to now.
     if (!this.#leads) this.#candidacy.abort();

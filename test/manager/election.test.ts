@@ -3,6 +3,7 @@
  * controller-runtime's tests with leader election (manager_test.go) are in here.
  */
 import { StatusError } from 'capstan/cache';
+import { silentLogger } from 'capstan/controller';
 import type { LockCall, ResourceLock } from 'capstan/leaderelection';
 import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
@@ -174,6 +175,26 @@ describe('a manager with an election', () => {
     });
     expect(log).toEqual(expect.arrayContaining(['leader is stopped', 'slow is stopped', 'other is stopped']));
     expect(manager.holdsLease()).toBe(false);
+  });
+
+  // It said no more than at an orderly end, and told of a grace of 30 s that nobody got.
+  test('tells the logger that the lease is lost, and that nothing is waited for', async () => {
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    const said: unknown[] = [];
+    const say = (...line: unknown[]) => void said.push(line);
+    const logger = { ...silentLogger, info: say, error: say };
+    const { done } = candidate(lease, clock, 'a', {}, { logger });
+    await clock.run(0);
+    said.length = 0; // the new leader
+    lease.cut.add('a');
+    await clock.run(10_000);
+    const error: unknown = await done.catch((reason: unknown) => reason);
+    expect(said).toEqual([
+      ['leader election lost', { lease: 'default/shared', error }],
+      ['stopping', { gracefulShutdownTimeout: 0 }],
+      ['stopped'],
+    ]);
   });
 
   test('gives a leader until the renew deadline where that is asked for', async () => {
