@@ -4,19 +4,23 @@
  */
 import { type Client, type EventRecorder, newEventRecorder } from '../client/index.ts';
 import type { Clock } from '../clock.ts';
+import { type Logger, silentLogger } from '../logger.ts';
 import { whenAborted } from './aborts.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
 export class EventRecorders {
-  readonly #client: Client;
-  readonly #clock: Clock;
+  readonly #options: { client: Client; clock: Clock; logger: Logger | undefined };
   readonly #deadline: AbortSignal;
   readonly #add: (runnable: GroupedRunnable) => void;
   readonly #byName = new Map<string, EventRecorder>();
 
-  constructor(client: Client, clock: Clock, deadline: AbortSignal, add: (runnable: GroupedRunnable) => void) {
-    this.#client = client;
-    this.#clock = clock;
+  constructor(
+    { client, clock, logger }: { client: Client; clock: Clock; logger: Logger },
+    deadline: AbortSignal,
+    add: (runnable: GroupedRunnable) => void,
+  ) {
+    // Silence is no answer for what is lost: the hook is told then.
+    this.#options = { client, clock, logger: logger === silentLogger ? undefined : logger };
     this.#deadline = deadline;
     this.#add = add;
   }
@@ -26,7 +30,7 @@ export class EventRecorders {
     const known = this.#byName.get(reportingController);
     if (known !== undefined) return known;
     const deadline = this.#deadline;
-    const recorder = newEventRecorder({ client: this.#client, clock: this.#clock, reportingController });
+    const recorder = newEventRecorder({ ...this.#options, reportingController });
     const discard = (): Promise<void> => recorder.shutdown({ signal: deadline });
     // Caches end after all who work with them.
     this.#add({

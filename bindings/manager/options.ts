@@ -67,10 +67,10 @@ export interface ManagerOptions {
   /** Makes the client in another way, such as one with interceptors. */
   newClient?: (options: ClientOptions) => Client;
   /**
-   * Where the manager says what it does, and with it its controllers, their sources, its client (warnings of the server) and its informers: what
-   * their lists and watches meet, unless `cache.watchErrorHandler` is set. By default nothing is said; all errors then go to the hook of
-   * `setErrorHandler` of `capstan/workqueue`, which otherwise gets those of your own functions that know no logger, such as a handler of an
-   * informer. `console` will do; for pino see `pinoLogger` of `capstan/controller`.
+   * Where the manager says what it does, and with it its controllers, their sources, its client (warnings of the server), its event recorders
+   * (what is lost) and its informers: what their lists and watches meet, unless `cache.watchErrorHandler` is set. By default nothing is said;
+   * all errors then go to the hook of `setErrorHandler` of `capstan/workqueue`, which otherwise gets those of your own functions that know no
+   * logger, such as a handler of an informer. `console` will do; for pino see `pinoLogger` of `capstan/controller`.
    */
   logger?: Logger;
   /** Gets a span for each reconcile: a tracer of @opentelemetry/api, such as `trace.getTracer('website-controller')`. */

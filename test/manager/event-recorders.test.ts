@@ -1,6 +1,7 @@
 /** The event recorders of a manager. The counterpart of "should provide a function to get the EventRecorder" of controller-runtime's manager. */
 import { defineResource, type Transport, TransportError } from 'capstan/cache';
-import { eventResource } from 'capstan/client';
+import { eventResource, newEventRecorder } from 'capstan/client';
+import { silentLogger } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { fakeClient, fakeTransport } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
@@ -104,6 +105,44 @@ test('what an API server that hangs has not taken when the grace period is over 
   expect(recorder.counts()).toMatchObject({ recorded: 10, written: 0, lost: 10 });
   expect(clock.timers()).toBe(0);
   expect(reported).toHaveLength(8);
+});
+
+// Lost events went past the logger of the manager, to the hook of those who have none.
+test('tells the logger of the manager what is lost, and nobody else', async () => {
+  const said: unknown[] = [];
+  const logger = { ...silentLogger, error: (...line: unknown[]) => void said.push(line) };
+  const manager = newManager({ transport: fakeTransport(), logger });
+  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } };
+  const details = { reason: 'Started', action: 'Starting' };
+  const recorder = manager.eventRecorder('example.com/tests');
+  recorder.event({ metadata: {} }, details);
+  recorder.event(map, { ...details, related: { metadata: {} } });
+  const about = (message: string) => [
+    'event recorder',
+    { reportingController: 'example.com/tests', error: expect.objectContaining({ message }) },
+  ];
+  expect(said).toEqual([
+    about(expect.stringContaining('"regarding" expected')),
+    about(expect.stringContaining('"related" expected')),
+  ]);
+  expect(reported).toEqual([]);
+  await manager.start({ signal: AbortSignal.abort() });
+});
+
+// A logger is any object with its methods, so that it may throw: who recorded an event would have had to catch that.
+test('a recorder with a logger that throws tells the hook, and one with half a logger is refused', () => {
+  const client = fakeClient();
+  const broken = () => {
+    throw new Error('disk full');
+  };
+  const options = { client, reportingController: 'example.com/tests' };
+  const recorder = newEventRecorder({ ...options, logger: { ...silentLogger, error: broken } });
+  recorder.event({ metadata: {} }, { reason: 'Started', action: 'Starting' });
+  expect(reported).toEqual([
+    expect.objectContaining({ message: expect.stringContaining('"regarding" expected') }),
+    expect.objectContaining({ message: 'disk full' }),
+  ]);
+  expect(() => newEventRecorder({ ...options, logger: {} as never })).toThrow('"logger.debug" expected a function');
 });
 
 // Who had read or recorded something before the start, and then could not start (its port was taken), kept an informer that followed the server,

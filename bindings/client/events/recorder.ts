@@ -1,6 +1,7 @@
 /**
  * The event recorder: says in the cluster what a controller did or could not do, in a way that never costs the controller anything. A
- * recorder neither blocks nor throws; what it cannot write is counted and reported through handleError. client-go: tools/events.
+ * recorder neither blocks nor throws; what it cannot write is counted, and reported to its logger or through handleError. client-go:
+ * tools/events.
  */
 
 import { abortable } from '../../cache/wait.ts';
@@ -9,6 +10,7 @@ import { textOfError } from '../../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import { qualifiedName } from '../../label-rules.ts';
+import { guardedLogger, type Logger, requireLogger } from '../../logger.ts';
 import type { Writer } from '../types.ts';
 import {
   type EventDetails,
@@ -44,6 +46,11 @@ export interface EventRecorderOptions {
    * waits in a namespace whose last write failed, of which 4096 may wait. Default 1000.
    */
   readonly maxQueued?: number;
+  /**
+   * Its `error` is told of events that are lost, once a minute of those that find no room. Default: the hook of `setErrorHandler` of
+   * `capstan/workqueue` is.
+   */
+  readonly logger?: Logger;
   readonly clock?: Clock;
   readonly wallNow?: () => number;
   /** In [0, 1). Default Math.random. */
@@ -79,19 +86,21 @@ export class EventRecorder implements EventSink {
   readonly #maxQueued: number;
   readonly #writer: EventWriter;
   readonly #series: SeriesCache;
+  readonly #logger: Logger | undefined;
   #counts = { recorded: 0, written: 0, aggregated: 0, filtered: 0, lost: 0 };
   #saidFull = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
   constructor(options: EventRecorderOptions) {
     requireObject('options', options);
-    const { client, reportingController, burst = 25, refillMs = 300_000, maxQueued = 1000 } = options;
+    const { client, reportingController, burst = 25, refillMs = 300_000, maxQueued = 1000, logger } = options;
     const { clock = systemClock, wallNow = systemWallNow, random = Math.random } = options;
     requireFunction('client.create', client?.create);
     requireFunction('client.patch', client?.patch);
     requireInteger('burst', burst, 1);
     requireInteger('maxQueued', maxQueued, 1);
     if (typeof refillMs !== 'number' || !(refillMs > 0)) throw invalid('refillMs', 'milliseconds > 0', refillMs);
+    if (logger !== undefined) requireLogger('logger', logger);
     // The server refuses other controllers, and with them each event.
     if (typeof reportingController !== 'string' || qualifiedName(reportingController).length > 0)
       throw invalid(
@@ -103,6 +112,7 @@ export class EventRecorder implements EventSink {
     const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_BYTES) } = options;
     requireWord('reportingInstance', reportingInstance, 'a name');
     this.#reporter = { reportingController, reportingInstance };
+    this.#logger = logger && guardedLogger(logger);
     this.#clock = clock;
     this.#wallNow = wallNow;
     this.#names = new EventNames(wallNow, random);
@@ -191,7 +201,7 @@ export class EventRecorder implements EventSink {
     const now = this.#wallNow();
     const reference = referenceTo('regarding', regarding);
     if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');
-    const related = relatedTo(details.related);
+    const related = this.#relatedTo(details.related);
     const event = makeEvent(this.#reporter, reference, related, details, now, (name) => this.#names.next(name));
     const key = seriesKey(event);
     const { kind, namespace, name, uid, apiVersion } = reference;
@@ -223,18 +233,24 @@ export class EventRecorder implements EventSink {
 
   #lost(error: CapstanError): void {
     this.#counts.lost++;
-    handleError(error, 'event recorder');
+    this.#report(error);
   }
-}
 
-/** An event without its second object says more than none. */
-function relatedTo(object: object | undefined): ObjectReference | undefined {
-  if (object === undefined) return undefined;
-  try {
-    return referenceTo('related', object);
-  } catch (error) {
-    handleError(error, 'event recorder');
-    return undefined;
+  #report(error: unknown): void {
+    const { reportingController } = this.#reporter;
+    if (this.#logger === undefined) handleError(error, 'event recorder');
+    else this.#logger.error('event recorder', { reportingController, error });
+  }
+
+  /** An event without its second object says more than none. */
+  #relatedTo(object: object | undefined): ObjectReference | undefined {
+    if (object === undefined) return undefined;
+    try {
+      return referenceTo('related', object);
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    }
   }
 }
 
