@@ -183,8 +183,9 @@ export class CachedClient implements Client {
     if (isOfCache(options)) {
       throw new CapstanError(
         'TIMEOUT',
-        `the cache of ${resource.plural} did not show this client's own writes within ${this.#options.readYourWritesTimeout} ms, ` +
-          'and the server has no such index to ask instead: try again later, or set readYourWrites to false',
+        `the cache of ${resource.plural} does not show this client's own writes yet, for which one read waits, ` +
+          `${this.#options.readYourWritesTimeout} ms at most, and those after it do not; ` +
+          'the server has no such index to ask instead: try again later, or set readYourWrites to false',
       );
     }
     const selection = cache.selection();

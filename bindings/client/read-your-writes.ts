@@ -192,7 +192,9 @@ function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   const newest = older || write.version === undefined ? before : write;
   const states = [before.state, write.state];
   const state = states.includes('gone') ? 'gone' : states.includes('deleting') ? 'deleting' : 'there';
-  return { ...newest, state, late: newest === before && before.late };
+  // What changed nothing is waited for no more than what it found.
+  const isNew = newest !== before && (write.version !== before.version || state !== before.state);
+  return { ...newest, state, late: before.late && !isNew };
 }
 
 type State = 'caught up' | 'stale' | 'early' | 'unknown';

@@ -188,6 +188,22 @@ describe('a deletion', () => {
   });
 });
 
+// Each apply that changed nothing made the next reader wait for five seconds again, while the watch was down.
+test('a reader that waited in vain has done so for a write that changes nothing, too, and not for one that does', () => {
+  const [writes, { cache, shows }] = [new OwnWrites(), view()];
+  shows('u', '9');
+  const late = () => writes.missing(cache, KEY).now.map((each) => each.late);
+  writes.add(write('u', '10'), cache);
+  for (const each of writes.missing(cache, KEY).now) each.late = true;
+  writes.add(write('u', '10'), cache);
+  expect(late()).toEqual([true]);
+  writes.add(write('u', '10', 'deleting'), cache);
+  expect(late()).toEqual([false]);
+  for (const each of writes.missing(cache, KEY).now) each.late = true;
+  writes.add(write('u', '11', 'deleting'), cache);
+  expect(late()).toEqual([false]);
+});
+
 describe('what the server says after a wait in vain', () => {
   test('ends it where the server is older than the write, as after a restore', () => {
     const [writes, { cache }] = [new OwnWrites(), view()];

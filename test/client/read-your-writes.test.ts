@@ -353,10 +353,17 @@ describe('a cache that does not come in time', () => {
     const { client, clock, gate } = await behind({ readYourWritesTimeout: 100 });
     await client.list(ConfigMaps);
     gate.shut();
-    await client.create(ConfigMaps, configMap('a', { page: '1' }));
-    const listing = client.list(ConfigMaps, { index: { name: 'byPage', value: '1' } }).catch((error: unknown) => error);
+    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const list = () => client.list(ConfigMaps, { index: { name: 'byPage', value: '1' } });
+    const listing = list().catch((error: unknown) => error);
     await clock.run(100);
     expect(await listing).toMatchObject({ code: 'TIMEOUT' });
+    // A write that changed nothing made the next list wait as long again, and one that did not wait told of the time all the same.
+    await client.update(ConfigMaps, made);
+    await expect(list()).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining('for which one read waits, 100 ms at most, and those after it do not'),
+    });
   });
 
   test('is seen through the same selectors', async () => {
