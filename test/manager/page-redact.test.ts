@@ -43,6 +43,21 @@ describe('an error is shown without', () => {
     expect(shown).toContain('‹redacted›');
   });
 
+  // What an API server says as it refuses is kept; that must let nothing else through.
+  it.each([
+    [
+      'a user that is no name',
+      'secrets "a" is forbidden: User "hunter 2" cannot get resource "secrets" in API group ""',
+    ],
+    ['a text before "not found"', 'the secret key: "hunter 2" not found'],
+    ['a value before "not found"', 'the secret key: "hunter2" not found'],
+    ['a word in quotes by itself', 'the secret has "hunter2", is forbidden: User "a" cannot'],
+    ['what only begins like it', 'secrets: User "hunter2" cannot log in'],
+    ['a key for a name', 'secrets: keys "AKIAIOSFODNN7hunter2" not found'],
+  ])('%s', (_, text) => {
+    expect(redact(text, true)).not.toContain('hunter');
+  });
+
   it('quoted values, where it is known to be about Secrets', () => {
     expect(redact('the value "hunter2" is too short', true)).toBe('the value ‹redacted› is too short');
     expect(redact('the value "hunter2" is too short')).toContain('hunter2');
@@ -51,6 +66,11 @@ describe('an error is shown without', () => {
 
 describe('an error is shown with', () => {
   it.each([
+    // Nobody could read which right a controller lacked, once it was about Secrets or a group that has the word in its name.
+    'DELETE /api/v1/namespaces/demo/secrets/c10-sec: 403 Forbidden: secrets "c10-sec" is forbidden: User "system:serviceaccount:demo:web" cannot delete resource "secrets" in API group "" in the namespace "demo"',
+    'externalsecrets.external-secrets.io "db" is forbidden: User "jane@example.com" cannot update resource "externalsecrets/status" in API group "external-secrets.io" in the namespace "demo"',
+    'secrets is forbidden: User "kubelet" cannot list resource "secrets" in API group "" at the cluster scope',
+    'externalsecrets.external-secrets.io "db" not found',
     'update websites.demo.capstan.dev "shop": 409 Conflict: the object has been modified; please apply your changes to the latest version',
     'secrets "db-credentials" not found',
     'GET https://10.96.0.1:443/apis/apps/v1/namespaces/demo/deployments/shop: 404 NotFound: not found',
@@ -98,6 +118,8 @@ it.each([
   'AAAA',
   '=',
   'secret "',
+  'User "a',
+  'User "a" cannot get resource "b" ',
 ])('a text of nothing but %s is read in a moment', (part) => {
   const text = part.repeat(Math.ceil(40_000 / part.length));
   const before = process.cpuUsage();

@@ -3,7 +3,8 @@
  * password, the data of a Secret. What is shown here is for people who may debug the process but not read Secrets.
  *
  * It cannot know every secret: a password among ordinary words is a word. So it would rather take too much, and where an error is about Secrets
- * (`strict`) each quoted text goes, other than a name. All patterns are linear in the length of the text, which is bounded first: texts are hostile.
+ * (`strict`) each quoted text goes, other than the names of which an API server speaks. All patterns are linear in the length of
+ * the text, which is bounded first: texts are hostile.
  */
 
 import { wordsEnd } from '../../error-text.ts';
@@ -43,8 +44,15 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** No more than users, resources, groups and objects are called. */
+const CALLED = '"[\\w.:/@-]{0,253}"';
+/** What an API server quotes as it refuses what RBAC does not allow, or does not find an object: who may not do what, and names. */
+const REFUSED =
+  `\\bUser ${CALLED} cannot [a-z]{1,32} resource ${CALLED} in API group ${CALLED} (?:in the namespace ${CALLED}|at the cluster scope)|` +
+  `(?<=[a-z0-9] )${CALLED}(?= is forbidden: | not found\\b)`;
 /** `secrets "db" not found`: the name of a Secret is none. */
-const QUOTED = /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'(?!\w)|`[^`]*`?)/gi;
+const QUOTED = /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'(?!\w)|`[^`]*`?)/;
+const REFUSED_OR_QUOTED = new RegExp(`(${REFUSED})|${QUOTED.source}`, 'gi');
 const NAME = /^["'`][a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?["'`]$/;
 /** Where nothing is quoted, what an API server says of a value it refuses. */
 const VALUE = /(\b(?:invalid|unsupported|duplicate) value: )[^\s"':]+/gi;
@@ -70,8 +78,8 @@ export function redact(text: string, strict = false): string {
   let out = text.slice(0, wordsEnd(text, READ));
   for (const [pattern, by] of RULES) out = out.replace(pattern, by);
   if (strict || /\bsecrets?\b/i.test(text)) {
-    out = out.replace(QUOTED, (all, before: string | undefined, quoted: string) =>
-      before !== undefined && NAME.test(quoted) ? all : `${before ?? ''}${GONE}`,
+    out = out.replace(REFUSED_OR_QUOTED, (all, refused?: string, before?: string, quoted = '') =>
+      refused !== undefined || (before !== undefined && NAME.test(quoted)) ? all : `${before ?? ''}${GONE}`,
     );
     out = out.replace(VALUE, `$1${GONE}`);
   }
