@@ -51,6 +51,7 @@ describe('an error is shown without', () => {
     ],
     ['a text before "not found"', 'the secret key: "hunter 2" not found'],
     ['a value before "not found"', 'the secret key: "hunter2" not found'],
+    ['a value that is shaped like a name', 'the secret has a password "hunter2" not found'],
     ['a word in quotes by itself', 'the secret has "hunter2", is forbidden: User "a" cannot'],
     ['what only begins like it', 'secrets: User "hunter2" cannot log in'],
     ['a key for a name', 'secrets: keys "AKIAIOSFODNN7hunter2" not found'],

@@ -115,10 +115,11 @@ export type ObjectOf<R extends { parse(object: never): Promise<object> }> = Awai
  * A custom resource from schemas of any library that has Standard Schema and Standard JSON Schema.
  *
  * What the server checks is what the JSON Schema says; refinements in code are checked by `validate` alone, and so are formats that mean
- * something else to the server (`hostname`, `duration`) or nothing; of `uri` it takes some that `z.url()` refuses, and the other way round. Transformations have no place in a schema of stored objects. Unknown
- * members are pruned by the server, whether the schema is strict or not, and so is a null where none may be, which counts as a member that
- * is not there. A member of one alternative of a union is checked in the others, too, if it is there; strict alternatives refuse it. Zod's
- * JSON Schema has no flags of a pattern, so that to the server `/a/i` is as `/a/`; it counts characters, not halves of them.
+ * something else to the server (`hostname`, `duration`) or nothing; of `uri` it takes some that `z.url()` refuses, and the other way round.
+ * Transformations have no place in a schema of stored objects. Unknown members are pruned by the server, whether the schema is strict or not,
+ * and so is a null where none may be, which counts as a member that is not there. A member of one alternative of a union is checked in the
+ * others, too, if it is there; strict alternatives refuse it. Zod's JSON Schema has no flags of a pattern, so that to the server `/a/i` is as
+ * `/a/`; it counts characters, not halves of them.
  *
  * @throws SchemaError for what a CustomResourceDefinition cannot say, with the path
  * @throws CapstanError SCHEMA for a schema without a JSON Schema, INVALID_ARGUMENT

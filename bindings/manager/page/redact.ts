@@ -49,7 +49,7 @@ const CALLED = '"[\\w.:/@-]{0,253}"';
 /** What an API server quotes as it refuses what RBAC does not allow, or does not find an object: who may not do what, and names. */
 const REFUSED =
   `\\bUser ${CALLED} cannot [a-z]{1,32} resource ${CALLED} in API group ${CALLED} (?:in the namespace ${CALLED}|at the cluster scope)|` +
-  `(?<=[a-z0-9] )${CALLED}(?= is forbidden: | not found\\b)`;
+  `(?<=s |\\.[a-z0-9.-]{1,253} )${CALLED}(?= is forbidden: | not found\\b)`;
 /** `secrets "db" not found`: the name of a Secret is none. */
 const QUOTED = /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'(?!\w)|`[^`]*`?)/;
 const REFUSED_OR_QUOTED = new RegExp(`(${REFUSED})|${QUOTED.source}`, 'gi');
