@@ -39,8 +39,11 @@ export async function sendWithRepeats(
       onRepeat?.(statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`), delay);
       await sleep(clock, delay, signal);
     } catch (error) {
-      if (isReset(error) && repeats >= MAX_REPEATS) lasting.add(error);
-      if (request.method !== 'GET' || !isReset(error) || repeats >= MAX_REPEATS) throw error;
+      if (request.method !== 'GET' || !isReset(error)) throw error;
+      if (repeats >= MAX_REPEATS) {
+        lasting.add(error);
+        throw error;
+      }
       onRepeat?.(error, RESET_DELAY_MS);
       await sleep(clock, RESET_DELAY_MS, signal);
     }

@@ -1,6 +1,6 @@
+/** A clock whose time can pass without its timers firing, as it does for a process that is stopped: they fire when it runs again. */
 import { FakeClock } from 'capstan/workqueue';
 
-/** A clock whose time can pass without its timers firing, as it does for a process that is stopped: they fire when it runs again. */
 export class StoppableClock extends FakeClock {
   #stopped = 0;
   readonly #due = new Map<object, { at: number; run: () => void; timer: unknown }>();
