@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { type CapstanError, invalid, requireFunction, requireMs, requireString } from '../errors.ts';
+import { pathSegment } from '../path-segment.ts';
 import { describeKind, type ExpectedKind, jsonDecoder, type ListPage, type PageReader } from './decoder.ts';
 import { confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { Exchange } from './exchange.ts';
@@ -207,6 +208,6 @@ export class ListWatch<T, I extends string = never> {
 function resourcePath<T, I extends string>(resource: Resource<T, I>, namespace: string): string {
   const { plural, namespaced } = resource;
   if (namespace !== '' && !namespaced) throw invalid('namespace', `none, as ${plural} are not namespaced`, namespace);
-  const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const scope = namespace === '' ? '' : `/namespaces/${pathSegment('namespace', namespace)}`;
   return `${groupVersionPath(resource)}${scope}/${plural}`;
 }

@@ -6,6 +6,7 @@ import { groupVersionPath } from '../cache/discovery.ts';
 import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, type Resource } from '../cache/resource.ts';
 import { CapstanError, invalid, requireObject, show } from '../errors.ts';
+import { pathSegment } from '../path-segment.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
 
 /** Throws CapstanError INVALID_ARGUMENT. */
@@ -17,7 +18,7 @@ export function requireResource(resource: AnyResource): void {
 /** The path of a collection; none or "" is all namespaces. Throws CapstanError INVALID_ARGUMENT. */
 export function collectionPath(resource: AnyResource, namespace = ''): string {
   requireResource(resource);
-  const scope = namespace === '' || !resource.namespaced ? '' : `/namespaces/${segment('namespace', namespace)}`;
+  const scope = namespace === '' || !resource.namespaced ? '' : `/namespaces/${pathSegment('namespace', namespace)}`;
   return `${groupVersionPath(resource)}${scope}/${resource.plural}`;
 }
 
@@ -28,9 +29,11 @@ export function collectionPath(resource: AnyResource, namespace = ''): string {
 export function objectPath(resource: AnyResource, key: ObjectKey, subresource = ''): string {
   requireResource(resource);
   requireObject('key', key);
-  const name = segment('key.name', key.name);
+  const name = pathSegment('key.name', key.name);
   const collection = collectionPath(resource, requireNamespace(resource, key.namespace));
-  return subresource === '' ? `${collection}/${name}` : `${collection}/${name}/${segment('subresource', subresource)}`;
+  return subresource === ''
+    ? `${collection}/${name}`
+    : `${collection}/${name}/${pathSegment('subresource', subresource)}`;
 }
 
 /** "" for a resource without namespaces. Throws CapstanError INVALID_ARGUMENT. */
@@ -39,14 +42,6 @@ export function requireNamespace(resource: AnyResource, namespace: unknown): str
   if (typeof namespace !== 'string' || namespace === '')
     throw invalid('namespace', `a namespace, as ${resource.plural} are namespaced`, namespace);
   return namespace;
-}
-
-/** apimachinery: api/validation/path IsValidPathSegmentName; what else a name must be is the server's to say. */
-function segment(what: string, text: unknown): string {
-  // \p{Cs} is half a character, which no URL can say.
-  if (typeof text !== 'string' || /^\.{0,2}$|[/%\p{Cs}]/u.test(text))
-    throw invalid(what, 'a name without "/", "%" and half a surrogate pair', text);
-  return encodeURIComponent(text);
 }
 
 /** The key of an object: its namespace where the resource has any, and its name. Throws CapstanError INVALID_ARGUMENT. */

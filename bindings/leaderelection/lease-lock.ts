@@ -5,6 +5,7 @@
  */
 import type { Transport } from '../cache/transport.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { pathSegment } from '../path-segment.ts';
 import { requestJson } from './lease-requests.ts';
 import type { LockCall, LockReference, ResourceLock } from './lock.ts';
 import { type LeaderElectionRecord, type LeaseSpec, recordOfSpec, specOfRecord } from './record.ts';
@@ -48,6 +49,7 @@ export class LeaseLock implements ResourceLock {
   readonly #labels: Readonly<Record<string, string>> | undefined;
   readonly #fieldManager: string | undefined;
   readonly #path: string;
+  readonly #own: string;
   /** As the server last gave it; what the next update is based on. */
   #lease: Lease | undefined;
 
@@ -55,9 +57,8 @@ export class LeaseLock implements ResourceLock {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     requireObject('options', options);
     const { namespace, name, identity, labels, fieldManager } = options;
-    for (const [option, value] of Object.entries({ namespace, name, identity })) {
-      if (typeof value !== 'string' || value === '') throw invalid(option, 'a string that is not empty', value);
-    }
+    if (typeof identity !== 'string' || identity === '')
+      throw invalid('identity', 'a string that is not empty', identity);
     if (fieldManager !== undefined && typeof fieldManager !== 'string')
       throw invalid('fieldManager', 'a string', fieldManager);
     this.identity = identity;
@@ -66,11 +67,12 @@ export class LeaseLock implements ResourceLock {
     this.#name = name;
     this.#labels = labels;
     this.#fieldManager = fieldManager;
-    this.#path = `/apis/${GROUP_VERSION}/namespaces/${encodeURIComponent(namespace)}/leases`;
+    this.#path = `/apis/${GROUP_VERSION}/namespaces/${pathSegment('namespace', namespace)}/leases`;
+    this.#own = `${this.#path}/${pathSegment('name', name)}`;
   }
 
   async get(call: LockCall): Promise<LeaderElectionRecord> {
-    this.#lease = await this.#request('GET', `${this.#path}/${encodeURIComponent(this.#name)}`, undefined, call);
+    this.#lease = await this.#request('GET', this.#own, undefined, call);
     return recordOfSpec(this.#lease.spec ?? {});
   }
 
@@ -95,7 +97,7 @@ export class LeaseLock implements ResourceLock {
       throw new CapstanError('INVALID_ARGUMENT', `lease ${this.describe()}: call get or create before update`);
     const labels = this.#labels === undefined ? {} : { labels: { ...last.metadata.labels, ...this.#labels } };
     const lease: Lease = { ...last, metadata: { ...last.metadata, ...labels }, spec: specOfRecord(record) };
-    this.#lease = await this.#request('PUT', `${this.#path}/${encodeURIComponent(this.#name)}`, lease, call);
+    this.#lease = await this.#request('PUT', this.#own, lease, call);
   }
 
   /** `namespace/name`. */

@@ -129,6 +129,19 @@ test.each(['labelSelector', 'fieldSelector'])('a %s that is no text is refused b
   );
 });
 
+// ".." went up in the path: an informer of one tenant's namespace listed the objects of all. Half a character was a bare URIError.
+test.each(['..', '.', 'a/../b', 'a%2f', '\ud800'])(
+  'a namespace that would leave its place in the path, %j, is refused',
+  (namespace) => {
+    expect(() => new ListWatch(new Replies(lists), ConfigMaps, { namespace })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('"namespace" expected a name'),
+      }),
+    );
+  },
+);
+
 describe('metadata alone', () => {
   const listWatch = (server: Replies) => new ListWatch(server, ConfigMaps, { metadataOnly: true });
   const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } };

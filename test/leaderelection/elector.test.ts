@@ -470,11 +470,11 @@ describe('requests', () => {
   });
 
   it('say who writes where that was asked for, and escape names', async () => {
-    const candidate = new Candidate({ lock: { fieldManager: 'web', namespace: 'a b', name: 'c/d' } });
+    const candidate = new Candidate({ lock: { fieldManager: 'web', namespace: 'a b', name: 'c d' } });
     await candidate.run();
     const [get, post, put] = candidate.transport.requests;
     expect([get?.path, get?.query?.fieldManager]).toEqual([
-      '/apis/coordination.k8s.io/v1/namespaces/a%20b/leases/c%2Fd',
+      '/apis/coordination.k8s.io/v1/namespaces/a%20b/leases/c%20d',
       undefined,
     ]);
     expect([post?.query?.fieldManager, put?.query?.fieldManager]).toEqual(['web', 'web']);
@@ -556,6 +556,19 @@ describe('options', () => {
   ])('%j cannot work, and the message says why', (options, message) => {
     expect(() => new Candidate(options)).toThrow(message);
     expect(() => new Candidate(options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  // A name of ".." asked for the leases of the namespace instead of one.
+  it.each(['namespace', 'name'])('of a lock: a %s that would leave its place in the path is refused', (what) => {
+    for (const wrong of ['', '..', 'a/b', '\ud800']) {
+      const lease = { namespace: 'ns', name: 'l', identity: 'me', [what]: wrong };
+      expect(() => new LeaseLock(new LeaseTransport(new LeaseServer()), lease)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining(`"${what}" expected a name`),
+        }),
+      );
+    }
   });
 
   it('reject the run where they are run at once', async () => {
