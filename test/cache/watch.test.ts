@@ -100,7 +100,7 @@ describe('a watch without a cache', () => {
     expect(aborted).toBe(true);
   });
 
-  // return() of a generator queues behind a next() that waits: whoever raced the two hung until the next event.
+  // return() and throw() of a generator queue behind a next() that waits: whoever raced the two hung until the next event.
   test('ends a next() that waits when it is left, and gives the connection back: also of items and of a RetryWatcher', async () => {
     for (const open of [
       (server: LiveServer) => watch(server, ConfigMaps),
@@ -113,12 +113,19 @@ describe('a watch without a cache', () => {
         request.signal?.addEventListener('abort', () => aborted++);
         return new Promise(() => undefined);
       };
-      const items: AsyncGenerator<unknown, void, undefined> = open(server);
-      const waiting = items.next();
-      await new FakeClock().settle();
       const end = { done: true, value: undefined };
-      expect(await Promise.all([items.return(), waiting])).toEqual([end, end]);
-      expect([aborted, await items.next()]).toEqual([1, end]);
+      const mine = new Error('mine');
+      for (const [left, leave] of [
+        [end, (items) => items.return()],
+        [mine, (items) => items.throw(mine).catch((error: unknown) => error)],
+      ] satisfies [unknown, (items: AsyncGenerator<unknown, void, undefined>) => Promise<unknown>][]) {
+        aborted = 0;
+        const items: AsyncGenerator<unknown, void, undefined> = open(server);
+        const waiting = items.next();
+        await new FakeClock().settle();
+        expect(await Promise.all([leave(items), waiting])).toEqual([left, end]);
+        expect([aborted, await items.next()]).toEqual([1, end]);
+      }
     }
   });
 
