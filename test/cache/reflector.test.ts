@@ -256,7 +256,7 @@ describe('a ListWatch', () => {
     ) => (await paths(new ListWatch<ConfigMap>(server, ...args), server))?.path;
     expect(await path(of('', true))).toBe('/api/v1/things');
     expect(await path(of('apps', true), { namespace: 'ns' })).toBe('/apis/apps/v1/namespaces/ns/things');
-    expect(await path(of('apps', true), { namespace: 'a/b' })).toBe('/apis/apps/v1/namespaces/a%2Fb/things');
+    expect(await path(of('apps', true), { namespace: 'a b' })).toBe('/apis/apps/v1/namespaces/a%20b/things');
     expect(await path(of('', false), { namespace: '' })).toBe('/api/v1/things');
   });
 
