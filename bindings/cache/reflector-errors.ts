@@ -22,13 +22,14 @@ export function isBusy(error: unknown): boolean {
   return error instanceof TransportError && (error.kind === 'refused' || error.kind === 'unknown');
 }
 
-/** A refused connection is part of a server's restart until the back-off has grown to this. */
+/** A refused connection is part of a server's restart, and a version that is gone is routine, until the back-off has grown to this. */
 const WORTH_REPORTING_MS = 5000;
 
 /** Whether a failure is reported where nobody asked to be told of all of them: not what belongs to a healthy life. */
 export function isWorthReporting(error: unknown, { class: kind, next, afterMs }: WatchFailure): boolean {
   if (isLasting(error)) return true;
-  if (kind === 'expired' || isReset(error) || error instanceof VeryShortWatch) return false;
+  if (kind === 'expired') return afterMs > WORTH_REPORTING_MS;
+  if (isReset(error) || error instanceof VeryShortWatch) return false;
   switch (next) {
     case 'park':
       return true;
