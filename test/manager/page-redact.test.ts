@@ -18,6 +18,9 @@ describe('an error is shown without', () => {
     ['a variable', 'DB_PASSWORD: hunter2; retrying', 'hunter2'],
     ['a key of an interface', 'apiKey=Zq81 refused, api-key: Zq81', 'Zq81'],
     ['credentials of a scheme that nobody knows', 'sent Authorization: Token abc42 and got 401', 'abc42'],
+    ['a value after a kind', 'watch of v1 Secret: secret: hunter2', 'hunter2'],
+    ['a value that follows the word', 'the default of v1 secret: hunter2', 'hunter2'],
+    ['a field of a Secret', 'v1 Secret: {"clientSecret":"x81"}', 'x81'],
     ['the second of two cookies', 'Cookie: a=1; session=zzz9', 'zzz9'],
     ['a header in JSON', `{"headers":{"authorization":"Custom q1 w2"},"n":1}`, 'q1 w2'],
     ['a password in quotes after its word', 'cannot log in with password "correct horse"', 'correct'],
@@ -80,6 +83,10 @@ describe('an error is shown with', () => {
     'PATCH /api/v1/namespaces/demo/configMaps/shop-7c9f8d6b54-x2x1p: 404 NotFound: not found',
     'ENOENT: no such file or directory, open /usr/local/lib/node_modules/capstan/dist/index.js',
     'uid 0b0f7a0e-6f8e-4a1c-9f52-0c1d2e3f4a5b does not match',
+    // Of an informer of Secrets the status code was taken for one, or the first word.
+    'watch of v1 Secret: 410 Expired: too old resource version: 146 (187)',
+    'reflector of external-secrets.io/v1beta1 ExternalSecret: 403 Forbidden: no',
+    'a list of v1 Secret: expected a JSON object',
     'Website.demo "shop" is invalid: spec.replicas: Invalid value: -1: should be greater than or equal to 0',
     'the controllerRevisionHashLabelSelectorTerm of demo/shop expected one',
     'the token bucket is empty',
@@ -121,6 +128,8 @@ it.each([
   'secret "',
   'User "a',
   'User "a" cannot get resource "b" ',
+  'watch of a/v1 token',
+  'aaaa.v1 token',
 ])('a text of nothing but %s is read in a moment', (part) => {
   const text = part.repeat(Math.ceil(40_000 / part.length));
   const before = process.cpuUsage();

@@ -19,6 +19,9 @@ const GONE = '‹redacted›';
 const SECRET_WORD =
   'credentials?|passw(?:or)?d|passphrase|pwd|token|api[-_]?key|access[-_]?key|private[-_]?key|signature';
 
+/** Not the end of a kind as our own errors name it: what follows `watch of v1 Secret: ` is no secret. */
+const NO_KIND = '(?<!\\b(?:list|watch|reflector) of (?:[a-z0-9.-]{1,253}/)?v\\d\\w{0,20} \\w{1,63})';
+
 const RULES: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z0-9 ]{1,64}-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]{1,64}-----)?/g, GONE],
   // user:password@host; the user's name stays
@@ -37,7 +40,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   // "password": "…", token=…, DB_PASSWORD: …; a value in quotes to its end, else to the next blank, comma or bracket
   [
     new RegExp(
-      `((?:${SECRET_WORD}|secret)["'\`]?\\]?\\s{0,4}[:=]\\s{0,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?|(?!‹)[^\\s,;&)}\\]]+)`,
+      `((?:${SECRET_WORD}|secret)${NO_KIND}["'\`]?\\]?\\s{0,4}[:=]\\s{0,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?|(?!‹)[^\\s,;&)}\\]]+)`,
       'gi',
     ),
     `$1${GONE}`,
