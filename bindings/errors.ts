@@ -159,6 +159,12 @@ export function invalid(name: string, expected: string, got: unknown): CapstanEr
   return new CapstanError('INVALID_ARGUMENT', `"${name}" expected ${expected}, got ${show(got)}`);
 }
 
+/** `PATCH /api/… was aborted: the reconcile of … has not ended within 1000 ms`: the reason is told where it is an error of ours. */
+export function aborted(what: string, reason: unknown): CapstanError {
+  const why = reason instanceof CapstanError ? `: ${reason.message}` : '';
+  return new CapstanError('ABORTED', `${what} was aborted${why}`, { cause: reason });
+}
+
 export function requireObject(name: string, value: unknown): void {
   if (typeof value !== 'object' || value === null) throw invalid(name, 'an object', value);
 }

@@ -3,7 +3,7 @@
  * time is over, and `close` gives the connection back. A transport that ignores its signal cannot hold a reflector.
  */
 import type { Clock } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
+import { aborted } from '../errors.ts';
 import {
   type ChunkIterator,
   type Transport,
@@ -25,6 +25,7 @@ export interface ExchangeOptions {
 
 export class Exchange {
   readonly #options: ExchangeOptions;
+  readonly #what: string;
   readonly #abort = new AbortController();
   readonly #onSignal = (): void => this.#abort.abort(this.#options.signal.reason);
   /** Ends the wait that is under way, of which there is one at a time. */
@@ -40,8 +41,9 @@ export class Exchange {
   #ended = false;
   #closed = false;
 
-  private constructor(options: ExchangeOptions) {
+  private constructor(options: ExchangeOptions, what: string) {
     this.#options = options;
+    this.#what = what;
     this.#idleMs = options.idleMs ?? 0;
     // Once, and not for each read: to add and remove a listener costs more than what is done with a short chunk.
     this.#abort.signal.addEventListener('abort', () => this.#endWait(), { once: true });
@@ -57,9 +59,9 @@ export class Exchange {
    * TransportError, or with CapstanError ABORTED.
    */
   static async open(transport: Transport, request: TransportRequest, options: ExchangeOptions): Promise<Exchange> {
-    if (options.signal.aborted)
-      throw new CapstanError('ABORTED', 'the call was aborted', { cause: options.signal.reason });
-    const exchange = new Exchange(options);
+    const what = `${request.method} ${request.path}`;
+    if (options.signal.aborted) throw aborted(what, options.signal.reason);
+    const exchange = new Exchange(options, what);
     try {
       exchange.#response = await exchange.#within(() =>
         transport.request({ ...request, transient: true, signal: exchange.#abort.signal }),
@@ -165,7 +167,7 @@ export class Exchange {
         );
       };
       const { signal: abort } = this.#abort;
-      this.#endWait = () => fail(new CapstanError('ABORTED', 'the call was aborted', { cause: abort.reason }));
+      this.#endWait = () => fail(aborted(this.#what, abort.reason));
       if (abort.aborted) this.#endWait();
       const succeed = (value: T): void => {
         if (abort.aborted) return; // told already

@@ -2,7 +2,7 @@
  * What `RealFIFO` and `DeltaFIFO` have in common: their interface, waiting for a delta, whether the initial population is
  * through, and the look into the store behind them. client-go: tools/cache/fifo.go Queue, QueueWithBatch.
  */
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { aborted, CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import type { DoneChecker } from './handler.ts';
@@ -178,7 +178,7 @@ export function ready(
   name: string,
   signal: AbortSignal | undefined,
 ): boolean {
-  if (signal?.aborted) throw new CapstanError('ABORTED', `waiting for ${name} was aborted`, { cause: signal.reason });
+  if (signal?.aborted) throw aborted(`waiting for ${name}`, signal.reason);
   if (queue.len() > 0) return true;
   if (queue.isClosed()) throw new CapstanError('FIFO_CLOSED', `${name} has been closed and is empty`);
   return false;

@@ -3,7 +3,7 @@
  * here leaves a timer, a listener or an unhandled rejection behind.
  */
 import { type Clock, macrotask } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
+import { aborted } from '../errors.ts';
 
 /** Resolves after `ms` on the clock or as soon as the signal fires; never rejects. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
@@ -25,7 +25,7 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(new CapstanError('ABORTED', 'the call was aborted', { cause: signal.reason }));
+    const onAbort = (): void => reject(aborted('the call', signal.reason));
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));

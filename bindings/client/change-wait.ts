@@ -2,12 +2,13 @@
  * Waiting until a cache has come to something, for a time, or until a signal fires; nothing is left behind by any of the three. Who waits is
  * not woken by changes that do not bring it, as they may be many, and those who wait as well.
  */
+import type { SharedIndexInformer } from '../cache/informer.ts';
 import { abortable, deferred } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
+import { textOfError } from '../error-text.ts';
+import { aborted } from '../errors.ts';
 
-interface Changing {
-  changed(): Promise<void>;
-}
+type Changing = Pick<SharedIndexInformer<never, string>, 'changed' | 'hasSynced' | 'hasSyncedChecker' | 'status'>;
 
 interface Waiter {
   readonly informer: Changing;
@@ -61,8 +62,17 @@ export async function waitForChange(
   hang(waiter);
   try {
     await (signal === undefined ? promise : abortable(promise, signal));
+  } catch {
+    throw aborted(`waiting for the ${nameOf(informer)}`, signal?.reason);
   } finally {
     waiter.among.delete(waiter);
     clock.clearTimer(timer);
   }
+}
+
+/** With why it has not synced, as far as that is known. */
+function nameOf(informer: Changing): string {
+  const { name } = informer.hasSyncedChecker();
+  const failure = informer.hasSynced() ? undefined : informer.status().lastFailure;
+  return failure === undefined ? name : `${name}, which last failed with "${textOfError(failure.error)}",`;
 }

@@ -5,7 +5,7 @@
 import type { Transport } from '../cache/transport.ts';
 import { abortable, sleep } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import { aborted, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import { BucketRateLimiter } from '../workqueue/index.ts';
 
 /** client-go: rest/config.go DefaultQPS and DefaultBurst. */
@@ -53,8 +53,12 @@ export class RequestRateLimiter {
     return this.#waiting;
   }
 
-  /** Resolves when a request may go out; rejects with ABORTED when the signal fires before. */
-  async wait(signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves when a request may go out; rejects with ABORTED when the signal fires before.
+   *
+   * @param what waits, for that error
+   */
+  async wait(signal: AbortSignal, what = 'the call'): Promise<void> {
     this.#waiting++;
     const before = this.#last;
     const turn = this.#turn(before, signal);
@@ -62,6 +66,8 @@ export class RequestRateLimiter {
     this.#last = Promise.allSettled([before, turn]).then(() => undefined);
     try {
       await turn;
+    } catch (error) {
+      throw signal.aborted ? aborted(`${what}, which waited for the rate limit,`, signal.reason) : error;
     } finally {
       this.#waiting--;
     }
@@ -69,11 +75,11 @@ export class RequestRateLimiter {
 
   async #turn(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
     await abortable(before, signal);
-    if (signal.aborted) throw aborted(signal);
+    signal.throwIfAborted();
     this.#due ??= this.#clock.now() + this.#bucket.when('');
     const delay = this.#due - this.#clock.now();
     if (delay > 0) await sleep(this.#clock, delay, signal);
-    if (signal.aborted) throw aborted(signal);
+    signal.throwIfAborted();
     this.#due = undefined;
   }
 }
@@ -105,15 +111,10 @@ export function rateLimitedTransport(
   return {
     ...(transport.host === undefined ? {} : { host: () => transport.host?.() ?? 'none' }),
     async request(request) {
-      if (request.query?.watch !== 'true') await limiter.wait(request.signal ?? never);
+      if (request.query?.watch !== 'true')
+        await limiter.wait(request.signal ?? never, `${request.method} ${request.path}`);
       return transport.request(request);
     },
     close: async () => transport.close?.(),
   };
-}
-
-function aborted(signal: AbortSignal): CapstanError {
-  return new CapstanError('ABORTED', 'the call was aborted while it waited for the rate limit', {
-    cause: signal.reason,
-  });
 }

@@ -43,10 +43,8 @@ export class RestClient {
   async send(asked: JsonRequest): Promise<object> {
     const { clock, limiter, onWarning } = this.#options;
     const { method, path, signal = new AbortController().signal } = asked;
-    if (signal.aborted)
-      throw new CapstanError('ABORTED', `${method} ${path}: the call was aborted`, { cause: signal.reason });
     const options: RepeatOptions = { clock, signal, idleMs: IDLE_MS };
-    if (limiter !== undefined) options.turn = () => limiter.wait(signal);
+    if (limiter !== undefined) options.turn = () => limiter.wait(signal, `${method} ${path}`);
     const exchange = await sendWithRepeats(this.#transport, requestOf(asked), options);
     try {
       for (const text of warningsIn(exchange.header('warning')))

@@ -4,7 +4,7 @@
  */
 import { abortable, sleep } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import { aborted, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import { isConflict } from './status-errors.ts';
 
 /** How often to try, and how long to wait in between. apimachinery: wait.Backoff. */
@@ -77,7 +77,7 @@ export async function retryOnError<R>(
   const { factor = 1, jitter = 0, cap = 0 } = backoff;
   let { steps, duration } = backoff;
   for (;;) {
-    if (signal.aborted) throw aborted(signal);
+    if (signal.aborted) throw aborted('the call', signal.reason);
     try {
       return await abortable((async () => fn())(), signal);
     } catch (error) {
@@ -100,8 +100,4 @@ function requireBackoff(backoff: RetryBackoff): void {
   const { duration, factor = 1, jitter = 0, cap = 0 } = backoff;
   for (const [name, value] of Object.entries({ duration, factor, jitter, cap }))
     if (typeof value !== 'number' || !(value >= 0)) throw invalid(`backoff.${name}`, 'a number >= 0', value);
-}
-
-function aborted(signal: AbortSignal): CapstanError {
-  return new CapstanError('ABORTED', 'the call was aborted', { cause: signal.reason });
 }

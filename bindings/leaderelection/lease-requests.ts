@@ -6,7 +6,7 @@ import type { ExchangeOptions } from '../cache/exchange.ts';
 import { sendWithRepeats } from '../cache/rest.ts';
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
-import { CapstanError } from '../errors.ts';
+import { aborted, CapstanError } from '../errors.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 
@@ -20,7 +20,7 @@ export async function requestJson(
   { clock, signal, timeout }: LockCall,
 ): Promise<object> {
   const what = `${request.method} ${request.path}`;
-  if (signal.aborted) throw new CapstanError('ABORTED', `${what} was aborted`, { cause: signal.reason });
+  if (signal.aborted) throw aborted(what, signal.reason);
   const within = new Deadline(clock, timeout, signal);
   try {
     return await answerOf(transport, request, { clock, signal: within.signal }, what);

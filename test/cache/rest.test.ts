@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../bindings/cache/exchange.ts';
 import { sendWithRepeats } from '../../bindings/cache/rest.ts';
 import { FakeClock } from '../../bindings/clock.ts';
+import { CapstanError } from '../../bindings/errors.ts';
 import { answer, LiveServer, Stream, statusBody } from './live-server.ts';
 
 const get = { method: 'GET', path: '/api/v1/configmaps' };
@@ -98,6 +99,19 @@ describe('an exchange', () => {
     stop.abort();
     await ended;
     expect(clock.timers()).toBe(0);
+  });
+
+  // Of a reconcile that came to its timeout the logs had "the call was aborted": no request, and no reason.
+  test('that is aborted says of which request, and why where that is an error of ours', async () => {
+    const { stop, options } = setUp(undefined);
+    const aborted = (why: string) => ({ code: 'ABORTED', message: `GET ${get.path} was aborted${why}` });
+    const foreign = { ...options, signal: AbortSignal.abort(new Error('hunter2')) };
+    await expect(Exchange.open(deaf, get, foreign)).rejects.toMatchObject(aborted(''));
+    const reason = new CapstanError('TIMEOUT', 'not over after 10 ms');
+    const open = Exchange.open(deaf, get, options);
+    stop.abort(reason);
+    await expect(open).rejects.toMatchObject({ ...aborted(': not over after 10 ms'), cause: reason });
+    await expect(Exchange.open(deaf, get, options)).rejects.toMatchObject(aborted(': not over after 10 ms'));
   });
 
   test('ends when the server is silent for too long, before the answer and within it', async () => {

@@ -2,6 +2,7 @@
 import { defineResource, newSharedInformerFactory } from 'capstan/cache';
 import { type Client, isNotFound, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
+import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { at, type ConfigMap, ConfigMaps, cached, configMap, lines, Namespaces, Widgets, widget } from './fixtures.ts';
 
@@ -119,8 +120,16 @@ describe('a cached read', () => {
     factory.informerFor(ConfigMaps).setWatchErrorHandler(() => undefined);
     const abort = new AbortController();
     const first = client.get(ConfigMaps, at('a'), { signal: abort.signal });
-    abort.abort();
-    await expect(first).rejects.toMatchObject({ code: 'ABORTED' });
+    await clock.settle();
+    // All that a log had of a reconcile that came to its timeout in here was "the call was aborted".
+    abort.abort(new CapstanError('TIMEOUT', 'the reconcile has not ended within 10 ms'));
+    await expect(first).rejects.toMatchObject({
+      code: 'ABORTED',
+      message: expect.stringMatching(
+        /^waiting for the informer of v1 ConfigMap, which last failed with "GET .*403 Forbidden.*", was aborted: the reconcile has not ended within 10 ms$/,
+      ),
+      cause: { code: 'TIMEOUT' },
+    });
     const second = client.get(ConfigMaps, at('a')).catch((error: unknown) => error);
     await clock.run(1000);
     expect(await second).toMatchObject({ code: 'CACHE_SYNC_TIMEOUT', cause: { status: 403 } });

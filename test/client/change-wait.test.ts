@@ -1,5 +1,5 @@
 /** Waiting for a cache to change, and what that costs while it changes often. */
-import type { SharedInformerFactory } from 'capstan/cache';
+import type { InformerStatus, SharedInformerFactory } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { waitForChange } from '../../bindings/client/change-wait.ts';
@@ -18,17 +18,23 @@ function cache() {
       return plain(...given);
     },
   });
-  return { changed: () => promise, change: change.resolve, reactions: () => reactions };
+  const informer = {
+    changed: () => promise,
+    hasSynced: () => false,
+    hasSyncedChecker: () => ({ name: 'informer of v1 ConfigMap', done: promise }),
+    status: () => ({}) as InformerStatus,
+  };
+  return { informer, change: change.resolve, reactions: () => reactions };
 }
 
 // A cache that never syncs has one promise for its next change, which kept what each reader hung on it, though the reader had long gone.
 test('whoever gave up has left nothing behind, be it by time or by a signal', async () => {
   const clock = new FakeClock();
-  const { changed, reactions } = cache();
+  const { informer, reactions } = cache();
   for (let i = 0; i < 50; i++) {
     const abort = new AbortController();
-    const aborted = waitForChange({ changed }, () => true, clock, 100, abort.signal);
-    const late = waitForChange({ changed }, () => true, clock, 100, undefined);
+    const aborted = waitForChange(informer, () => true, clock, 100, abort.signal);
+    const late = waitForChange(informer, () => true, clock, 100, undefined);
     abort.abort();
     await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
     await clock.run(100);
@@ -42,8 +48,8 @@ test('a change is told to all who wait, and to nobody of the change before', asy
   const clock = new FakeClock();
   const [first, second] = [cache(), cache()];
   const told: string[] = [];
-  const wait = (name: string, { changed }: ReturnType<typeof cache>) =>
-    waitForChange({ changed }, () => true, clock, 1e6, undefined).then(() => told.push(name));
+  const wait = (name: string, { informer }: ReturnType<typeof cache>) =>
+    waitForChange(informer, () => true, clock, 1e6, undefined).then(() => told.push(name));
   const all = [wait('a', first), wait('b', first), wait('c', second)];
   first.change();
   await clock.settle();
@@ -55,11 +61,11 @@ test('a change is told to all who wait, and to nobody of the change before', asy
 
 test('a cache that fails when it is asked leaves that to who asked', async () => {
   const clock = new FakeClock();
-  const { changed, change } = cache();
+  const { informer, change } = cache();
   const failing = (): boolean => {
     throw new Error('no cache');
   };
-  const all = [failing, () => true].map((come) => waitForChange({ changed }, come, clock, 1e6, undefined));
+  const all = [failing, () => true].map((come) => waitForChange(informer, come, clock, 1e6, undefined));
   change();
   await Promise.all(all);
   expect(clock.timers()).toBe(0);

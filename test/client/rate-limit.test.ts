@@ -78,10 +78,13 @@ test('is not used up by those who give up while they wait for a token', async ()
   await limiter.wait(never);
   for (let i = 0; i < 4; i++) {
     const abort = new AbortController();
-    const waiting = limiter.wait(abort.signal);
+    const waiting = limiter.wait(abort.signal, 'GET /api');
     await clock.settle();
     abort.abort();
-    await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(waiting).rejects.toMatchObject({
+      code: 'ABORTED',
+      message: 'GET /api, which waited for the rate limit, was aborted',
+    });
   }
   const went = limiter.wait(never).then(() => clock.now());
   await clock.run(1000);

@@ -5,7 +5,7 @@
 import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
-import { CapstanError, invalid, requireMs, requireObject } from '../../errors.ts';
+import { aborted, CapstanError, invalid, requireMs, requireObject } from '../../errors.ts';
 import { findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
 import type { Client } from '../types.ts';
 import { type CustomResourceDefinition, crdResource } from './definition.ts';
@@ -140,7 +140,7 @@ class Wait {
     if (this.#clock.now() >= this.#end)
       throw new CRDError(`${nameOf(crd)} ${how} after ${this.#timeoutMs} ms: ${saidOf(crd)}`, crd);
     await sleep(this.#clock, POLL_MS, this.#signal);
-    if (this.#signal.aborted) throw new CapstanError('ABORTED', 'the call was aborted', { cause: this.#signal.reason });
+    if (this.#signal.aborted) throw aborted(`waiting for ${nameOf(crd)}`, this.#signal.reason);
   }
 }
 
