@@ -35,6 +35,9 @@ const RENEWAL_INTERVAL = 1000;
  */
 const SHARED_FOR = 30_000;
 
+/** Milliseconds after which it is told that a reading is still waited for. */
+const TOLD_AFTER = 10_000;
+
 /** Whose credentials. */
 interface Current {
   readonly cluster: object | null;
@@ -46,12 +49,15 @@ type Options = RequestOptions & { agent?: HttpAgent | boolean; headers: Record<s
 interface Reading extends Current {
   readonly since: number;
   readonly result: Promise<Destination>;
+  /** Also those before it that still hang. */
+  readonly settle: (destination: Destination) => void;
 }
 
 export class Credentials {
   readonly #config: KubeConfigLike;
   readonly #clock: Clock;
   #reading: Reading | undefined;
+  readonly #whose = new WeakMap<Promise<Destination>, Current>();
   /** The last material that TLS takes, and whose. */
   #fits: (Current & { readonly tls: TlsMaterial }) | undefined;
   /** It was told that former credentials are used. */
@@ -66,15 +72,27 @@ export class Credentials {
     this.#clock = clock;
   }
 
-  read(): Promise<Destination> {
+  /** @param before what the caller has been waiting for: another reading takes its place only where it is of the same cluster and user */
+  read(before?: Promise<Destination>): Promise<Destination> {
     const current = currentOf(this.#config);
+    const asked = before && this.#whose.get(before);
+    if (before !== undefined && asked !== undefined && !isCurrent(asked, current)) return before;
     const now = this.#clock.now();
     const shared = this.#reading;
-    if (shared !== undefined && now - shared.since < SHARED_FOR && isCurrent(shared, current)) return shared.result;
-    const result = this.#ask(current).finally(() => {
+    const slow = shared !== undefined && isCurrent(shared, current) ? shared : undefined;
+    if (slow !== undefined && now - slow.since < SHARED_FOR) return slow.result;
+    let settle = (_: Destination): void => undefined;
+    const result = new Promise<Destination>((resolve, reject) => {
+      settle = (destination) => {
+        resolve(destination);
+        slow?.settle(destination);
+      };
+      this.#ask(current).then(settle, reject);
+    }).finally(() => {
       if (this.#reading?.result === result) this.#reading = undefined;
     });
-    this.#reading = { ...current, since: now, result };
+    this.#reading = { ...current, since: now, result, settle };
+    this.#whose.set(result, current);
     return result;
   }
 
@@ -85,6 +103,10 @@ export class Credentials {
     kept.forgetOthers();
     this.#renew(kept);
     const renewals = this.#renewals;
+    const late = this.#clock.setTimer(() => {
+      const why = `${kept.asked} has not answered for ${TOLD_AFTER} ms: requests wait for it`;
+      handleError(new CapstanError('TIMEOUT', why), what);
+    }, TOLD_AFTER);
     let why: unknown;
     const goOn = (error: unknown): void => {
       why = error;
@@ -108,6 +130,8 @@ export class Credentials {
     } catch (error) {
       kept.forget();
       throw new TransportError('unknown', `${what}: ${messageOf(error)}`, { cause: error });
+    } finally {
+      this.#clock.clearTimer(late);
     }
   }
 

@@ -39,6 +39,11 @@ export class Kept {
     if (authenticator !== undefined && 'lastRead' in authenticator) this.#file = authenticator as unknown as FileAuth;
   }
 
+  /** Who is asked, for messages. */
+  get asked(): string {
+    return this.#exec === undefined ? 'the KubeConfig' : `the exec plugin ${show(this.#user?.exec?.command)}`;
+  }
+
   /** The next reading runs the plugin, or reads the file. */
   forget(): void {
     delete this.#exec?.tokenCache[this.#name];
@@ -92,7 +97,7 @@ export class Kept {
   }
 
   #failure(wrong: string, cause: unknown): Error {
-    return new Error(`the exec plugin ${show(this.#user?.exec?.command)} ${wrong}`, { cause });
+    return new Error(`${this.asked} ${wrong}`, { cause });
   }
 
   #answer(): unknown {

@@ -20,7 +20,9 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * the error handler (`setErrorHandler`) is told once.
  *
  * The KubeConfig is asked for its credentials for each request; requests that start within 30 s while it is being asked share the answer, so that
- * many informers do not start many exec plugins. How long a plugin may take is up to each request's `signal`, and to `close()`. When the TLS material changes, new
+ * many informers do not start many exec plugins. The error handler is told when the answer takes longer than 10 s; who still waits after 30 s takes what a second try
+ * gives, if that is sooner. How long a plugin may take is up to each request's `signal`, and to `close()`, which end the wait but not the plugin: the process lives
+ * as long as that does, so a program whose plugin may hang should end by `process.exit()`. When the TLS material changes, new
  * connections replace the idle ones; not so behind a `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
  *
  * What client-node leaves out when it loads a kubeconfig cannot be told here, and is no error: a user's `tokenFile` (it knows `token-file`, and reads that once,
@@ -41,5 +43,5 @@ export function kubeConfigTransport(config: KubeConfigLike, options: ConnectionO
   }
   clusterOf(config);
   const credentials = new Credentials(config, options.clock);
-  return new NodeTransport(() => credentials.read(), options);
+  return new NodeTransport((before) => credentials.read(before), options);
 }

@@ -10,6 +10,9 @@ import { IS_NODE } from './socket.ts';
 import { streamExchange } from './stream-exchange.ts';
 import { aborted, type Closable, describe, failed, type Target, type Track, withSecondTry } from './wire.ts';
 
+/** Milliseconds after which a request that waits for its credentials asks again, as what it waits for may hang (an exec plugin), and another try not. */
+const ASK_AGAIN = 10_000;
+
 /** How a transport treats its connections. Times are milliseconds. */
 export interface ConnectionOptions {
   /**
@@ -33,8 +36,11 @@ export interface Destination extends Target {
   refused?: () => void;
 }
 
+/** Asked again by who waits for a promise that it gave `before`: the same one, or another that may settle sooner. */
+export type Source = (before?: Promise<Destination>) => Promise<Destination> | Destination;
+
 export class NodeTransport implements Transport {
-  readonly #destination: () => Promise<Destination> | Destination;
+  readonly #destination: Source;
   readonly #clock: Clock;
   readonly #mayShare: boolean;
   readonly #pool: ConnectionPool;
@@ -50,7 +56,7 @@ export class NodeTransport implements Transport {
   #host = 'none';
 
   /** `destination` may throw a TransportError; it is asked for every request. */
-  constructor(destination: () => Promise<Destination> | Destination, options: ConnectionOptions = {}) {
+  constructor(destination: Source, options: ConnectionOptions = {}) {
     requireFunction('destination', destination);
     const { http2 = 'auto', readIdleTimeout = 30_000, pingTimeout = 15_000, clock = systemClock } = options;
     if (http2 !== 'auto' && http2 !== false) throw invalid('options.http2', '"auto" or false', http2);
@@ -67,7 +73,7 @@ export class NodeTransport implements Transport {
     const { signal } = request;
     if (signal?.aborted) throw failed('aborted', `${request.method} ${request.path}`, signal.reason);
     this.#requireOpen(request);
-    const destination = await this.#unlessOver(this.#destination(), request);
+    const destination = await this.#whereTo(request);
     this.#host = destination.url.host;
     this.#requireOpen(request);
     const response = await this.#exchange(destination, request);
@@ -140,21 +146,28 @@ export class NodeTransport implements Transport {
   }
 
   /** An exec plugin may take its time, or never end; whoever aborts does not wait for it, and nobody does when the transport is closed. */
-  #unlessOver<T>(work: Promise<T> | T, request: TransportRequest): Promise<T> | T {
+  #whereTo(request: TransportRequest): Promise<Destination> | Destination {
+    const work = this.#destination();
     if (!(work instanceof Promise)) return work;
     const { signal, method, path } = request;
     let onAbort = (): void => undefined;
     let onClose = (): void => undefined;
-    const done = new Promise<T>((resolve, reject) => {
+    let timer: unknown;
+    const done = new Promise<Destination>((resolve, reject) => {
       onAbort = () => reject(failed('aborted', `${method} ${path}`, signal?.reason));
       onClose = () => reject(closed(request));
-      work.then(resolve, reject);
+      const wait = (on: Promise<Destination>): void => {
+        on.then(resolve, reject);
+        timer = this.#clock.setTimer(() => wait((async () => this.#destination(work))()), ASK_AGAIN);
+      };
+      wait(work);
     });
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#waiting.add(onClose);
     return done.finally(() => {
       signal?.removeEventListener('abort', onAbort);
       this.#waiting.delete(onClose);
+      this.#clock.clearTimer(timer);
     });
   }
 }
