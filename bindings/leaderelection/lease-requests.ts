@@ -26,9 +26,8 @@ export async function requestJson(
     return await answerOf(transport, request, { clock, signal: within.signal }, what);
   } catch (error) {
     if (!within.passed()) throw error;
-    throw new CapstanError('TIMEOUT', `${what} took longer than ${timeout} ms; whether it was carried out is unknown`, {
-      cause: error,
-    });
+    const message = `${what} took longer than ${timeout} ms; if it was sent, it may have been carried out`;
+    throw new CapstanError('TIMEOUT', message, { cause: error });
   } finally {
     within.end();
   }

@@ -9,7 +9,7 @@ import type { LeaderElectionRecord } from './record.ts';
 export interface LockCall {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Milliseconds for the call, with all its repeats. It rejects then, and whether a write was carried out is unknown. */
+  /** Milliseconds for the call, with all its repeats. It rejects then, and a write may have been carried out. */
   readonly timeout: number;
 }
 
