@@ -25,6 +25,8 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * as long as that does, so a program whose plugin may hang should end by `process.exit()`. When the TLS material changes, new
  * connections replace the idle ones; not so behind a `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
  *
+ * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: a proxy is what the kubeconfig's `proxy-url` says.
+ *
  * What client-node leaves out when it loads a kubeconfig cannot be told here, and is no error: a user's `tokenFile` (it knows `token-file`, and reads that once,
  * when it loads), `as-groups`, `as-uid` and `as-user-extra`. With `as-groups` and without `as` requests go out as the user in full. For a file that is read
  * again give the user an `authProvider` of `{ name: 'tokenFile', config: { tokenFile } }`; for groups set `Impersonate-Group`, a list, in an authenticator of
