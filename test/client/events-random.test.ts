@@ -89,7 +89,7 @@ it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SE
         told.set(reason, (told.get(reason) ?? 0) + 1);
         recorder.event(
           { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: reason < 'C' ? 'a' : 'b', uid: 'u' } },
-          { reason, action: 'Do' },
+          { reason, action: 'Do', note: `${random.int(30)}` },
         );
       }
       await clock.run(random.pick([0, 1, 150, 2000, 5000, 20_000, MINUTE, 3 * MINUTE, 6 * MINUTE, 7 * MINUTE]));

@@ -244,7 +244,7 @@ describe('isomorphic events', () => {
     recorder.event(pod, details);
     await clock.settle();
     clock.step(1000);
-    recorder.event(pod, { ...details, note: 'another note' });
+    recorder.event(pod, details);
     await clock.settle();
     expect(sink.verbs).toEqual(['create', 'patch 2']);
     expect(sink.sent[1]).toEqual({
@@ -278,6 +278,7 @@ describe('isomorphic events', () => {
     ['action', { action: 'Other' }],
     ['type', { type: 'Warning' as const }],
     ['related object', { related: regarding }],
+    ['note', { note: 'another' }],
   ])('are not those with another %s', async (_, more) => {
     const recorder = start();
     recorder.event(pod, details);
@@ -302,6 +303,52 @@ describe('isomorphic events', () => {
     recorder.event({ ...regarding, resourceVersion: '8' }, details);
     await clock.settle();
     expect(sink.verbs).toEqual(['create 2']);
+  });
+
+  // Six jobs were one Event that named the first of them, and a failure kept its first text however it went on.
+  it('of more than ten notes are combined beyond these, until they are forgotten', async () => {
+    const recorder = start();
+    const tell = async (from: number, to: number) => {
+      for (let i = from; i < to; i++) recorder.event(pod, { ...details, note: `job ${i}` });
+      await clock.settle();
+    };
+    const notes = () => sink.sent.splice(0).map(({ event, name, series }) => [event?.note ?? name, series?.count]);
+    await tell(0, 10);
+    expect(notes()).toEqual(Array.from({ length: 10 }, (_, i) => [`job ${i}`, undefined]));
+    await tell(10, 11);
+    const name = sink.sent[0]?.name;
+    expect(notes()).toEqual([['(combined from similar events): job 10', undefined]]);
+    await tell(11, 12);
+    expect(notes(), 'a series, whose note the server lets nobody change').toEqual([[name, 2]]);
+    await tell(9, 10);
+    expect(notes(), 'one of the ten is a series of its own').toEqual([[expect.any(String), 2]]);
+    await clock.run(5 * MINUTE);
+    await tell(9, 10);
+    await tell(13, 14);
+    await clock.run(MINUTE);
+    expect(notes(), 'nine are forgotten').toEqual([]);
+    await tell(20, 30);
+    expect(notes()).toEqual(Array.from({ length: 9 }, (_, i) => [`job ${20 + i}`, undefined]));
+    await clock.run(6 * MINUTE);
+    expect(notes(), 'of job 9, and of jobs 10, 11, 13 and 29').toEqual([
+      [expect.any(String), 3],
+      [name, 4],
+    ]);
+    expect(recorder.counts()).toMatchObject({ recorded: 25, filtered: 0, lost: 0 });
+  });
+
+  it('are combined with a note that is cut again, and are no other for one without a note', async () => {
+    const recorder = start();
+    for (let i = 0; i < 10; i++) recorder.event(pod, { ...details, note: `${i}` });
+    recorder.event(pod, { ...details, note: 'ä'.repeat(512) });
+    recorder.event(pod, { reason: 'Started', action: 'Starting' });
+    recorder.event(pod, { reason: 'Stopped', action: 'Stopping' });
+    await clock.settle();
+    const made = sink.sent.slice(10).map(({ event, series }) => [event?.note, series?.count]);
+    expect(made).toEqual([
+      [`(combined from similar events): ${'ä'.repeat(494)}…`, 2],
+      ['', undefined],
+    ]);
   });
 
   it('that came at once are created as a series', async () => {

@@ -111,7 +111,10 @@ export interface EventDetails {
   readonly type?: EventType;
   readonly reason: string;
   readonly action: string;
-  /** Cut to 1024 bytes. */
+  /**
+   * Cut to 1024 bytes. Events that differ in nothing else are an Event for each note. Where ten notes of the last six minutes have theirs, others
+   * are one series: its note is `(combined from similar events): ` and the first of them, as the server lets no note change.
+   */
   readonly note?: string;
   /** A second object, such as the one that was made. */
   readonly related?: object;
@@ -153,6 +156,11 @@ export function makeEvent(
     note: cut(note, NOTE_BYTES),
     type,
   };
+}
+
+/** The Event that stands for all whose notes have none of their own. client-go: tools/record/events_cache.go EventAggregatorByReasonMessageFunc. */
+export function combined(event: KubeEvent): KubeEvent {
+  return { ...event, note: cut(`(combined from similar events): ${event.note}`, NOTE_BYTES) };
 }
 
 export function requireWord(name: string, value: unknown, what: string): void {

@@ -23,7 +23,7 @@ import {
   requireWord,
   WORD_BYTES,
 } from './event.ts';
-import { SeriesCache, seriesKey } from './series.ts';
+import { SeriesCache } from './series.ts';
 import { SpamFilter } from './spam-filter.ts';
 import { EventWriter } from './writer.ts';
 
@@ -203,15 +203,14 @@ export class EventRecorder implements EventSink {
     if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');
     const related = this.#relatedTo(details.related);
     const event = makeEvent(this.#reporter, reference, related, details, now, (name) => this.#names.next(name));
-    const key = seriesKey(event);
     const { kind, namespace, name, uid, apiVersion } = reference;
     const accepted = () => this.#filter.accept(JSON.stringify([kind, namespace, name, uid, apiVersion, event.type]));
-    const entry = this.#series.seenAgain(key, now);
+    const entry = this.#series.seenAgain(event, now);
     if (entry === undefined) {
       if (!accepted()) this.#counts.filtered++;
       else if (this.#writer.waitingNew >= this.#maxQueued)
         this.#noRoom(`${this.#maxQueued} events wait to be written: more are dropped`);
-      else this.#writer.add(this.#series.add(key, event, now));
+      else this.#writer.add(this.#series.add(event, now));
       return;
     }
     // The second one makes it a series, which is written; later ones are only counted. Where that is too much said, the end of the series
