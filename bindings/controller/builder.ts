@@ -15,6 +15,9 @@ import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import { type Owned, type OwnsOptions, problem, type Watched, type WatchesOptions, type WatchPlan } from './watches.ts';
 
+/** What there is of an object that is watched by its metadata. */
+type MetadataOf<O> = Pick<O, keyof O & keyof KubeObject>;
+
 /** The builder of {@link newControllerManagedBy}. Each method answers the builder itself, typed by what `for` was given. */
 export class ControllerBuilder<T extends object = KubeObject> {
   readonly #manager: Manager;
@@ -60,11 +63,14 @@ export class ControllerBuilder<T extends object = KubeObject> {
     return this;
   }
 
-  /** The same, by the metadata of its objects alone. */
+  /**
+   * The same, by the metadata of its objects alone: handler and predicates see nothing else of them. Write no type at the parameter of a map
+   * function: one whose members are all optional, as client-node's are, is accepted and promises more than there is.
+   */
   watchesMetadata<O extends object>(
     resource: Resource<O, string>,
-    handler: EventHandler<NoInfer<O>>,
-    options: WatchesOptions<NoInfer<O>> = {},
+    handler: EventHandler<MetadataOf<NoInfer<O>>>,
+    options: WatchesOptions<MetadataOf<NoInfer<O>>> = {},
   ): this {
     return this.watches(resource, handler, { ...options, metadataOnly: true });
   }

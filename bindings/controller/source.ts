@@ -55,20 +55,21 @@ export interface SourceQueue {
  * A method that is left out ignores its events.
  */
 export interface EventHandler<T = KubeObject> {
-  create?(event: CreateEvent<T>, queue: HandlerQueue): void;
-  update?(event: UpdateEvent<T>, queue: HandlerQueue): void;
-  delete?(event: DeleteEvent<T>, queue: HandlerQueue): void;
-  generic?(event: GenericEvent<T>, queue: HandlerQueue): void;
+  // Not written as methods, whose parameters TypeScript compares in both directions: a handler that wants more than there is would compile.
+  create?: (event: CreateEvent<T>, queue: HandlerQueue) => void;
+  update?: (event: UpdateEvent<T>, queue: HandlerQueue) => void;
+  delete?: (event: DeleteEvent<T>, queue: HandlerQueue) => void;
+  generic?: (event: GenericEvent<T>, queue: HandlerQueue) => void;
 }
 
 /** Says which events count. A method that is left out lets all of its events through. */
 export interface Predicate<T = KubeObject> {
   /** In the causes of a run. */
   readonly name?: string;
-  create?(event: CreateEvent<T>): boolean;
-  update?(event: UpdateEvent<T>): boolean;
-  delete?(event: DeleteEvent<T>): boolean;
-  generic?(event: GenericEvent<T>): boolean;
+  create?: (event: CreateEvent<T>) => boolean;
+  update?: (event: UpdateEvent<T>) => boolean;
+  delete?: (event: DeleteEvent<T>) => boolean;
+  generic?: (event: GenericEvent<T>) => boolean;
 }
 
 /** What a source is told when it is started. */

@@ -6,10 +6,12 @@ import {
   type Controller,
   type ControllerOptions,
   createController,
+  type EventHandler,
   enqueueRequestForObject,
   enqueueRequestsFromMapFunc,
   newControllerManagedBy,
   owning,
+  type Predicate,
   type Reconciler,
   TerminalError,
   watching,
@@ -237,6 +239,28 @@ describe('the builder', () => {
       })
       .named(fresh())
       .complete((request, { get }) => void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>());
+    // They were typed by the whole object: a map function that read the spec compiled, and threw for each event. So did one that says it wants a
+    // whole one, as the parameters of methods are compared in both directions.
+    type Sized = TestObject & { size: number };
+    expectTypeOf<EventHandler<Sized>>().not.toExtend<EventHandler<TestObject>>();
+    expectTypeOf<Predicate<Sized>>().not.toExtend<Predicate<TestObject>>();
+    expectTypeOf<EventHandler<TestObject>>().toExtend<EventHandler<Sized>>();
+    newControllerManagedBy(manager)
+      .for(Widget)
+      .watchesMetadata(
+        Part,
+        enqueueRequestsFromMapFunc((part) => {
+          expectTypeOf(part).toEqualTypeOf<Pick<TestObject, 'apiVersion' | 'kind' | 'metadata'>>();
+          return [];
+        }),
+        {
+          predicates: [
+            { create: (event) => accept(expectTypeOf(event.object).toEqualTypeOf<Omit<TestObject, 'spec'>>()) },
+          ],
+        },
+      )
+      .named(fresh())
+      .complete(() => {});
     createController({
       transport: new FakeCluster(),
       for: Widget,
