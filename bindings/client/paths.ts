@@ -69,9 +69,13 @@ export function bodyOf<T extends object>(resource: Resource<T, string>, object: 
   const { apiVersion = groupVersion(resource), kind = resource.kind } = object as KubeObject;
   if (apiVersion !== groupVersion(resource) || kind !== resource.kind) {
     const expected = `${groupVersion(resource)} ${resource.kind}`;
+    const todo =
+      kind === 'PartialObjectMetadata'
+        ? 'it was read as metadata alone and would lose the rest; patch it, or read it with { live: true }'
+        : 'pass the resource that the object is of';
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `"object" expected a ${expected}, got a ${show(apiVersion)} ${show(kind)}: pass the resource that the object is of`,
+      `"object" expected a ${expected}, got a ${show(apiVersion)} ${show(kind)}: ${todo}`,
     );
   }
   return toJson('object', { ...object, apiVersion, kind });
