@@ -1,5 +1,6 @@
 /** `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it. */
 export { type LogFields, type Logger, type PinoLike, pinoLogger, silentLogger, withFields } from '../logger.ts';
+export type { Request } from '../request.ts';
 export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
 export { type Controller, type ControllerOptions, createController } from './controller.ts';
 export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';

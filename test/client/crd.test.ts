@@ -1,12 +1,14 @@
 /** Custom resources from schemas: the structural schema that comes out, what is refused and where, the types, and the check in the program. */
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
+import type { KubeObject, Resource } from 'capstan/cache';
 import {
   type CustomObject,
   combineVersions,
   defineCustomResource,
   InvalidObjectError,
   type JsonSchema,
+  type ObjectOf,
   SchemaError,
   type StandardSchema,
   withJsonSchema,
@@ -783,5 +785,9 @@ describe('an object', () => {
     const Vali = defineCustomResource({ ...named, spec: toStandardJsonSchema(v.object({ host: v.string() })) });
     expectTypeOf<Awaited<ReturnType<typeof Vali.parse>>['spec']>().toEqualTypeOf<{ host: string }>();
     expect(Website.resource.indexers).toEqual({ byHost: 'spec.host' });
+    // It was for what has a schema alone: programs with plain resources wrote one of their own.
+    expectTypeOf<ObjectOf<typeof Website>>().toEqualTypeOf<Site>();
+    expectTypeOf<ObjectOf<typeof Website.resource>>().toEqualTypeOf<Site>();
+    expectTypeOf<ObjectOf<Resource<KubeObject>>>().toEqualTypeOf<KubeObject>();
   });
 });

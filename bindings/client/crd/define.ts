@@ -6,6 +6,7 @@
 import { defineResource, groupVersion, type IndexSpec, type Resource } from '../../cache/resource.ts';
 import { CapstanError, invalid, requireObject } from '../../errors.ts';
 import type { ObjectMeta } from '../metadata.ts';
+import type { AnyResource } from '../types.ts';
 import type { CRDVersion, CustomResourceDefinition, PrinterColumn, ScaleSubresource } from './definition.ts';
 import { canonical } from './nodes.ts';
 import {
@@ -101,15 +102,21 @@ export interface CustomResource<Input, Spec, Status = never, I extends string = 
 }
 
 /**
- * The objects of a custom resource, as the API server stores them.
+ * The objects of a resource, or of a custom resource as the API server stores them.
  *
+ * @example
+ * const nodeOf = (pod: ObjectOf<typeof Pod>) => pod.spec?.nodeName;
  * @example
  * import * as z from 'zod';
  *
  * const Website = defineCustomResource({ group: 'example.com', version: 'v1', kind: 'Website', scope: 'Namespaced', spec: z.object({ host: z.string() }) });
  * type Website = ObjectOf<typeof Website>;
  */
-export type ObjectOf<R extends { parse(object: never): Promise<object> }> = Awaited<ReturnType<R['parse']>>;
+export type ObjectOf<R extends AnyResource | { readonly resource: AnyResource }> = R extends
+  | Resource<infer T, string>
+  | { readonly resource: Resource<infer T, string> }
+  ? T
+  : never;
 
 /**
  * A custom resource from schemas of any library that has Standard Schema and Standard JSON Schema.
