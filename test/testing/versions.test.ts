@@ -143,3 +143,27 @@ test('objects that were there before their definition are shown by its schema fr
   const sent = await api.send('PUT', `${path('v1')}/a`, { body });
   expect((sent.body as { metadata: object }).metadata).toEqual(body.metadata);
 });
+
+// It was taken here and refused by every real server, which a test of installCRDs could not see.
+test('a definition in a group of Kubernetes itself says who approved it', async () => {
+  const { api } = await start();
+  const field = 'metadata.annotations[api-approved.kubernetes.io]';
+  const why = 'protected groups must have approval annotation "api-approved.kubernetes.io"';
+  const see = 'see https://github.com/kubernetes/enhancements/pull/1111';
+  const answers = async (group: string, approval?: string): Promise<unknown> => {
+    const annotations = approval === undefined ? {} : { 'api-approved.kubernetes.io': approval };
+    const body = {
+      metadata: { name: `webs.${group}`, annotations },
+      spec: { group, scope: 'Namespaced', names: { plural: 'webs', kind: 'Web' }, versions: [version('v1')] },
+    };
+    const answer = await api.send('POST', `${CRDS}?dryRun=All`, { body });
+    return answer.status === 201 ? 201 : [answer.status, answer.body.message.split(' is invalid: ')[1]];
+  };
+  for (const group of ['k8s.io', 'x.k8s.io', 'kubernetes.io', 'x.kubernetes.io'])
+    expect(await answers(group)).toEqual([422, `${field}: Required value: ${why}, ${see}`]);
+  for (const group of ['example.com', 'xk8s.io', 'k8s.io.example.com']) expect(await answers(group)).toBe(201);
+  for (const approval of ['unapproved, a trial', 'https://example.com/1'])
+    expect(await answers('x.k8s.io', approval)).toBe(201);
+  const wanted = `${why} with either a URL or a reason starting with "unapproved", ${see}`;
+  expect(await answers('x.k8s.io', 'me')).toEqual([422, `${field}: Invalid value: "me": ${wanted}`]);
+});

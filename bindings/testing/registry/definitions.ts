@@ -3,7 +3,7 @@
  * same turn. apiserver: apiextensions-apiserver pkg/controller/status, establish and finalizer.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
-import { type FieldError, fieldInvalid } from '../status.ts';
+import { type FieldError, fieldInvalid, fieldRequired } from '../status.ts';
 
 const condition = (now: string, type: string, reason: string, message: string): JsonObject => ({
   type,
@@ -51,6 +51,30 @@ export function validateStoredVersions(crd: JsonObject): FieldError[] {
       `ensures no data remains persisted in ${String(name)} and removes ${String(name)} from status.storedVersions`;
     return [fieldInvalid(`status.storedVersions[${at}]`, name, why)];
   });
+}
+
+const APPROVAL = 'api-approved.kubernetes.io';
+
+/** apiextensions-apiserver: pkg/apihelpers GetAPIApprovalState. */
+function approvalOf(crd: JsonObject): 'missing' | 'bypassed' | 'approved' | 'invalid' {
+  const annotation = stringAt(objectAt(objectAt(crd, 'metadata'), 'annotations'), APPROVAL);
+  if (annotation === '') return 'missing';
+  if (annotation.startsWith('unapproved')) return 'bypassed';
+  return /^[a-z][a-z\d+.-]*:\/\/[^/?\s]+/i.test(annotation) ? 'approved' : 'invalid';
+}
+
+/** Groups of Kubernetes itself are for definitions that say who approved them; what is stored may go on without. apiserver: validateAPIApproval. */
+export function validateApproval(crd: JsonObject, old: JsonObject | undefined): FieldError[] {
+  const approval = approvalOf(crd);
+  if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(stringAt(objectAt(crd, 'spec'), 'group'))) return [];
+  if (approval === 'approved' || approval === 'bypassed') return [];
+  if (old !== undefined && approvalOf(old) === approval) return [];
+  const field = `metadata.annotations[${APPROVAL}]`;
+  const why = `protected groups must have approval annotation "${APPROVAL}"`;
+  const where = 'see https://github.com/kubernetes/enhancements/pull/1111';
+  if (approval === 'missing') return [fieldRequired(field, `${why}, ${where}`)];
+  const value = objectAt(objectAt(crd, 'metadata'), 'annotations')[APPROVAL];
+  return [fieldInvalid(field, value, `${why} with either a URL or a reason starting with "unapproved", ${where}`)];
 }
 
 /** A deleted one stays until its objects are gone; the answer to its deletion shows that. */

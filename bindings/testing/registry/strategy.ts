@@ -10,7 +10,7 @@ import { structured } from '../schema/defaults.ts';
 import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
-import { validateStoredVersions } from './definitions.ts';
+import { validateApproval, validateStoredVersions } from './definitions.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
 import { configKey } from './names.ts';
@@ -240,7 +240,8 @@ const isBase64 = (text: string): boolean =>
 
 function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): FieldError[] {
   if (!kind.builtIn) return kind.schema === undefined ? [] : validateCustom(kind, kind.schema, object, old);
-  if (kind.plural === 'customresourcedefinitions') return validateStoredVersions(object);
+  if (kind.plural === 'customresourcedefinitions')
+    return [...validateStoredVersions(object), ...validateApproval(object, old)];
   if (kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
   return ['data', 'binaryData'].flatMap((member) => {
     const data = object[member];

@@ -83,4 +83,41 @@ export const definitions: Exchange[] = [
       await quiet.call('DELETE', CRD);
     },
   },
+  {
+    name: 'one of a group of Kubernetes itself says who approved it',
+    async run(api) {
+      const approval = 'api-approved.kubernetes.io';
+      const define = (group: string, annotations: JsonObject = {}): Promise<unknown> => {
+        const body = {
+          apiVersion: 'apiextensions.k8s.io/v1',
+          kind: 'CustomResourceDefinition',
+          metadata: { name: `uppers.${group}`, annotations },
+          spec: { group, scope: 'Namespaced', names, versions: [version({ a: text })] },
+        };
+        return api.call('POST', CRDS, { body, query: { dryRun: 'All' } });
+      };
+      for (const group of ['k8s.io', 'e2e.k8s.io', 'kubernetes.io', 'e2e.kubernetes.io']) await define(group);
+      for (const value of ['', 'me', 'https://', 'example.com/1', 'approved: https://example.com/1'])
+        await define('e2e.k8s.io', { [approval]: value });
+      const quiet = api.unrecorded();
+      const path = `${CRDS}/uppers.e2e.k8s.io`;
+      const annotate = (by: Api, value: string | null): Promise<unknown> =>
+        by.call('PATCH', path, {
+          body: { metadata: { annotations: { [approval]: value } } },
+          contentType: 'application/merge-patch+json',
+        });
+      const body = {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: 'uppers.e2e.k8s.io', annotations: { [approval]: 'unapproved, a test' } },
+        spec: { group: 'e2e.k8s.io', scope: 'Namespaced', names, versions: [version({ a: text })] },
+      };
+      await quiet.call('POST', CRDS, { body });
+      await annotate(api, null);
+      await annotate(api, 'me');
+      await annotate(quiet, 'https://example.com/1');
+      await annotate(api, null);
+      await quiet.call('DELETE', path);
+    },
+  },
 ];
