@@ -25,9 +25,25 @@ export interface GroupVersionKind {
 /** Which kind is asked for. Without a version, the server's preferred one among those that have it. */
 export type GroupKind = Omit<GroupVersionKind, 'version'> & { readonly version?: string };
 
+/** What {@link Discovery.resources} gives. */
+export interface ServerResources {
+  readonly resources: Resource<KubeObject>[];
+  /** Why a `group/version` did not say what it has, such as one of an aggregated API that is down. */
+  readonly failed: ReadonlyMap<string, unknown>;
+}
+
 interface Found {
+  readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
+  readonly verbs: readonly unknown[];
+}
+
+/** apimachinery: meta/v1 APIGroup. */
+interface Group {
+  readonly name?: unknown;
+  readonly versions?: { version?: unknown }[];
+  readonly preferredVersion?: { version?: unknown };
 }
 
 /**
@@ -42,7 +58,7 @@ interface Found {
 export class Discovery {
   readonly #rest: RestClient;
   /** By `group/version`; a call that is under way is shared. */
-  readonly #kinds = new Map<string, Promise<Map<string, Found>>>();
+  readonly #kinds = new Map<string, Promise<readonly Found[]>>();
   readonly #versions = new Map<string, Promise<string[]>>();
 
   constructor(transport: Transport, options: { clock?: Clock } = {}) {
@@ -81,6 +97,41 @@ export class Discovery {
     return (await this.resourceOf(object, options)).namespaced;
   }
 
+  /**
+   * All resources that the server has now, without subresources: each in its group's preferred version, or else in the first that has it.
+   * Group versions that fail cost the others nothing. Rejects where the groups cannot be told; otherwise as {@link Discovery.resourceFor}.
+   * client-go: ServerPreferredResources, SupportsAllVerbs.
+   *
+   * @param options `verbs`: those that a resource must have, all of them. Default: none
+   * @example
+   * const { resources, failed } = await new Discovery(transport).resources({ verbs: ['list', 'delete'], signal });
+   */
+  async resources(options: CallOptions & { readonly verbs?: readonly string[] } = {}): Promise<ServerResources> {
+    const { verbs = [], signal } = options;
+    this.invalidate();
+    const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as { groups?: Group[] };
+    if (!Array.isArray(groups)) throw new CapstanError('DECODE', 'GET /apis: expected an APIGroupList with groups');
+    const failed = new Map<string, unknown>();
+    const all = [{ name: '', versions: [{ version: 'v1' }] }, ...groups].map(async (group) => {
+      const byPlural = new Map<string, { resource: Resource<KubeObject>; verbs: readonly unknown[] }>();
+      const name = String(group.name);
+      for (const version of versionsIn(group, '/apis')) {
+        try {
+          for (const { verbs, ...found } of await this.#kindsOf(name, version, signal)) {
+            const resource = defineResource<KubeObject>()({ ...found, group: name, version });
+            if (!byPlural.has(found.plural)) byPlural.set(found.plural, { resource, verbs });
+          }
+        } catch (error) {
+          if (signal?.aborted) throw error;
+          failed.set(groupVersion({ group: name, version }), error);
+        }
+      }
+      const wanted = [...byPlural.values()].filter((found) => verbs.every((verb) => found.verbs.includes(verb)));
+      return wanted.map(({ resource }) => resource);
+    });
+    return { resources: (await Promise.all(all)).flat(), failed };
+  }
+
   /** Forgets what the server said, of one group or of all. */
   invalidate(group?: string): void {
     if (group === undefined) {
@@ -95,8 +146,8 @@ export class Discovery {
   async #find({ group, version, kind }: GroupKind, { signal }: CallOptions) {
     const versions = version === undefined ? await this.#versionsOf(group, signal) : [version];
     for (const candidate of versions) {
-      const found = (await this.#kindsOf(group, candidate, signal)).get(kind);
-      if (found !== undefined) return { group, version: candidate, kind, ...found };
+      const found = (await this.#kindsOf(group, candidate, signal)).find((each) => each.kind === kind);
+      if (found !== undefined) return { group, version: candidate, ...found };
     }
     return undefined;
   }
@@ -107,32 +158,23 @@ export class Discovery {
     return kept(this.#versions, group, signal, async () => {
       const path = `/apis/${group}`;
       const body = await this.#askFor(path, signal);
-      if (body === undefined) return [];
-      const { versions, preferredVersion } = body as {
-        versions?: { version?: unknown }[];
-        preferredVersion?: { version?: unknown };
-      };
-      if (!Array.isArray(versions)) throw new CapstanError('DECODE', `GET ${path}: expected an APIGroup with versions`);
-      const all = [preferredVersion?.version, ...versions.map(({ version }) => version)];
-      return [...new Set(all.filter((version) => typeof version === 'string'))];
+      return body === undefined ? [] : versionsIn(body, path);
     });
   }
 
-  #kindsOf(group: string, version: string, signal: AbortSignal | undefined): Promise<Map<string, Found>> {
+  #kindsOf(group: string, version: string, signal: AbortSignal | undefined): Promise<readonly Found[]> {
     return kept(this.#kinds, groupVersion({ group, version }), signal, async () => {
       const path = groupVersionPath({ group, version });
-      const found = new Map<string, Found>();
       const body = await this.#askFor(path, signal);
-      if (body === undefined) return found;
-      const { resources } = body as { resources?: { name?: unknown; kind?: unknown; namespaced?: unknown }[] };
+      if (body === undefined) return [];
+      const { resources } = body as { resources?: (Partial<Record<keyof Found, unknown>> & { name?: unknown })[] };
       if (!Array.isArray(resources))
         throw new CapstanError('DECODE', `GET ${path}: expected an APIResourceList with resources`);
-      for (const { name, kind, namespaced } of resources) {
-        if (typeof name !== 'string' || typeof kind !== 'string' || typeof namespaced !== 'boolean') continue;
-        // Subresources have a slash, and kinds of their own or of their object. Of two resources of a kind the first counts.
-        if (!name.includes('/') && !found.has(kind)) found.set(kind, { plural: name, namespaced });
-      }
-      return found;
+      return resources.flatMap(({ name, kind, namespaced, verbs }) => {
+        if (typeof name !== 'string' || typeof kind !== 'string' || typeof namespaced !== 'boolean') return [];
+        // Subresources have a slash, and kinds of their own or of their object.
+        return name.includes('/') ? [] : [{ kind, plural: name, namespaced, verbs: Array.isArray(verbs) ? verbs : [] }];
+      });
     });
   }
 
@@ -184,6 +226,13 @@ export function groupVersionKindFor(of: object | AnyResource): GroupVersionKind 
 /** Whether the objects of a resource are in a namespace each. */
 export function isObjectNamespaced(resource: AnyResource): boolean {
   return resource.namespaced;
+}
+
+/** The preferred one first. Throws CapstanError DECODE. */
+function versionsIn({ versions, preferredVersion }: Group, path: string): string[] {
+  if (!Array.isArray(versions)) throw new CapstanError('DECODE', `GET ${path}: expected an APIGroup with versions`);
+  const all = [preferredVersion?.version, ...versions.map(({ version }) => version)];
+  return [...new Set(all.filter((version) => typeof version === 'string'))];
 }
 
 function groupOf(apiVersion: string): string {

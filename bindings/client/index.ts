@@ -57,6 +57,7 @@ export {
   type GroupVersionKind,
   groupVersionKindFor,
   isObjectNamespaced,
+  type ServerResources,
 } from './discovery.ts';
 export {
   type EventDetails,

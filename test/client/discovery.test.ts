@@ -134,6 +134,76 @@ describe('discovery', () => {
     await expect(second).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
+  // A garbage collector or a backup starts from these, and had to be told its kinds.
+  test('gives all resources that have the verbs asked for, each in one version and as it is now', async () => {
+    const { transport } = await live();
+    const discovery = new Discovery(transport);
+    const plurals = async (...verbs: string[]) => {
+      const { resources, failed } = await discovery.resources({ verbs });
+      expect(failed.size).toBe(0);
+      return resources.map(({ group, version, plural }) => `${plural}.${version}.${group}`);
+    };
+    const all = await plurals();
+    expect(all).toEqual(expect.arrayContaining(['configmaps.v1.', 'deployments.v1.apps', 'namespaces.v1.']));
+    expect(new Set(all).size).toBe(all.length);
+    expect(all.filter((name) => name.includes('/'))).toEqual([]);
+    await define(transport, definition('gizmos', 'Gizmo', 'Cluster'));
+    expect((await plurals()).filter((name) => !all.includes(name))).toEqual(['gizmos.v1.example.com']);
+    expect(await plurals('list', 'delete')).toContain('gizmos.v1.example.com');
+    expect(await plurals('list', 'fly')).toEqual([]);
+    const found = (await discovery.resources()).resources.find(({ kind }) => kind === 'Gizmo');
+    expect(found).toEqual(await discovery.resourceFor({ group: 'example.com', kind: 'Gizmo' }));
+  });
+
+  /** Answers by path; what is not there is an aggregated API that is down. */
+  const scripted = (answers: Record<string, object>) => ({
+    request: async ({ path }: { path: string }) => {
+      const body = answers[path] ?? { kind: 'Status', status: 'Failure', code: 503, reason: 'ServiceUnavailable' };
+      const status = path in answers ? 200 : 503;
+      return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
+    },
+  });
+
+  test('gives the resources of other groups where one is down, and says which', async () => {
+    const version = (name: string) => ({ groupVersion: `g/${name}`, version: name });
+    const widget = { name: 'widgets', kind: 'Widget', namespaced: true, verbs: ['get', 'list'] };
+    const answers: Record<string, object> = {
+      '/apis': {
+        groups: [
+          { name: 'metrics.example', versions: [version('v1')], preferredVersion: version('v1') },
+          { name: 'example.com', versions: [version('v1'), version('v2')], preferredVersion: version('v2') },
+        ],
+      },
+      '/api/v1': { resources: [{ name: 'pods', kind: 'Pod', namespaced: true, verbs: ['list'] }] },
+      '/apis/example.com/v1': {
+        resources: [
+          { ...widget, verbs: ['get', 'list', 'delete'] },
+          { ...widget, name: 'relics' }, // of the same kind
+        ],
+      },
+      '/apis/example.com/v2': { resources: [widget, { ...widget, name: 'widgets/status' }] },
+    };
+    const discovery = new Discovery(scripted(answers) as never);
+    const { resources, failed } = await discovery.resources({ verbs: ['list'] });
+    const named = resources.map(({ group, version, plural }) => [group, version, plural]);
+    expect(named).toEqual([
+      ['', 'v1', 'pods'],
+      ['example.com', 'v2', 'widgets'],
+      ['example.com', 'v1', 'relics'],
+    ]);
+    expect([...failed]).toEqual([['metrics.example/v1', expect.objectContaining({ status: 503 })]]);
+    const { resources: deletable } = await discovery.resources({ verbs: ['delete'] });
+    expect(deletable, 'the preferred version counts, whose widgets cannot be deleted').toEqual([]);
+    const abort = new AbortController();
+    Object.defineProperty(answers, '/api/v1', { get: () => abort.abort() });
+    const aborted = discovery.resources({ signal: abort.signal });
+    await expect(aborted, 'and not all of them failed').rejects.toMatchObject({ code: 'ABORTED' });
+    answers['/apis'] = {};
+    await expect(discovery.resources()).rejects.toMatchObject({ code: 'DECODE' });
+    delete answers['/apis'];
+    await expect(discovery.resources()).rejects.toMatchObject({ status: 503 });
+  });
+
   test('serves a client with objects whose kinds the program does not know', async () => {
     const { transport, client } = await live();
     await client.create(Widgets, widget('w', { size: 1 }));
