@@ -54,7 +54,9 @@ export interface Budget {
    * - `'error'`, the default: list or watch fails with code CACHE_FULL, which the watch error handler is told with class `full`. The cache stays what
    *   it was; everything is asked for again with back-off, until it has room again. Nothing is skipped.
    * - `'metadata'`: of the object, apiVersion, kind and metadata are kept, all else is absent. It is whole again when it comes again and
-   *   has room. `informer.status().metadataOnly` says how many there are.
+   *   has room. `informer.status().metadataOnly` says how many there are. Nothing in the object tells: never write one that a handler, a lister or
+   *   `context.get` gave back whole, as all else would go on the server. A client with this cache gives whole objects only: it asks the server
+   *   for such an object, for a list with one in it, and for each list by an index as long as there is any, which is then chosen from a list of the namespace.
    *
    * A deletion is never refused.
    */

@@ -312,9 +312,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#column.versions?.bytes() ?? { live: 0, total: 0 };
   }
 
-  /** @internal How many of the objects had room for their metadata alone. */
-  metadataOnly(): number {
-    return this.#column.versions?.marked() ?? 0;
+  /** @internal How many of the objects, or of this one of them, had room for their metadata alone. */
+  metadataOnly(object?: T): number {
+    return this.#column.versions?.marked(object) ?? 0;
   }
 
   /**

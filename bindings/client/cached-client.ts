@@ -9,7 +9,7 @@ import { type Resource, resourceId } from '../cache/resource.ts';
 import { isNotFound, StatusError } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
-import { joined, selectFrom } from './cached-list.ts';
+import { joined, selectFrom, selectorOf } from './cached-list.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
 import { requireNamespace, requireResource } from './paths.ts';
 import type { OwnWrite, WrittenObject } from './read-your-writes.ts';
@@ -61,7 +61,7 @@ export class CachedClient implements Client {
       const cache = opened instanceof Map ? opened.get(namespace ?? '') : opened;
       const indexer = cache?.ready(storeKey) as Indexer<T, string> | undefined;
       const object = indexer?.getByKey(storeKey);
-      if (object !== undefined) return object;
+      if (object !== undefined && indexer?.metadataOnly(object) === 0) return object;
     }
     return this.#get(resource, key, options);
   }
@@ -134,7 +134,7 @@ export class CachedClient implements Client {
     }
     const object = indexer.getByKey(cacheKey(key));
     if (object === undefined) throw notFound(resource, key.name);
-    return object;
+    return indexer.metadataOnly(object) === 0 ? object : this.#getLive(resource, cache, key, [], options);
   }
 
   /** @param namespace "" is all that the cache has */
@@ -149,12 +149,20 @@ export class CachedClient implements Client {
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
       const missing = await cache.catchUp({ namespace, patient: isOfCache(options) }, ask, options.signal);
-      if (missing.length > 0) return this.#listLive(resource, cache, namespace, options);
+      if (missing.length > 0) {
+        if (isOfCache(options)) throw this.#behind(resource);
+        return this.#listLive(resource, cache, indexer, namespace, options);
+      }
     }
-    return selectFrom(indexer, options, namespace, cache.progress());
+    // Of an object with its metadata alone, nobody knows what an index would say.
+    if (!isOfCache(options) || indexer.metadataOnly() === 0) {
+      const list = selectFrom(indexer, options, namespace, cache.progress());
+      if (list.items.every((object) => indexer.metadataOnly(object) === 0)) return list;
+    }
+    return this.#listLive(resource, cache, indexer, namespace, options);
   }
 
-  /** The cache did not come in time. What the server has is seen through the same selectors. */
+  /** The cache did not come in time, or has no whole object. What the server has is seen through the same selectors. */
   async #getLive<T extends object>(
     resource: Resource<T, string>,
     cache: ResourceCache,
@@ -176,25 +184,30 @@ export class CachedClient implements Client {
   async #listLive<T extends object>(
     resource: Resource<T, string>,
     cache: ResourceCache,
+    indexer: Indexer<T, string>,
     namespace: string,
     options: ListOptions,
   ): Promise<ObjectList<T>> {
     const { fieldSelector = '', labelSelector = '', signal } = options;
-    if (isOfCache(options)) {
-      throw new CapstanError(
-        'TIMEOUT',
-        `the cache of ${resource.plural} does not show this client's own writes yet, for which one read waits, ` +
-          `${this.#options.readYourWritesTimeout} ms at most, and those after it do not; ` +
-          'the server has no such index to ask instead: try again later, or set readYourWrites to false',
-      );
-    }
+    const select = selectorOf(indexer, options);
     const selection = cache.selection();
-    return this.#live.list(resource, {
-      namespace: namespace || selection.namespace,
-      labelSelector: both(labelSelector, selection.labelSelector),
-      fieldSelector: both(fieldSelector, selection.fieldSelector),
-      signal,
-    });
+    return select(
+      await this.#live.list(resource, {
+        namespace: namespace || selection.namespace,
+        labelSelector: both(labelSelector, selection.labelSelector),
+        fieldSelector: both(isOfCache(options) ? '' : fieldSelector, selection.fieldSelector),
+        signal,
+      }),
+    );
+  }
+
+  #behind({ plural }: AnyResource): CapstanError {
+    return new CapstanError(
+      'TIMEOUT',
+      `the cache of ${plural} does not show this client's own writes yet, for which one read waits, ` +
+        `${this.#options.readYourWritesTimeout} ms at most, and those after it do not; ` +
+        'the server has no such index to ask instead: try again later, or set readYourWrites to false',
+    );
   }
 
   /** Asks for one object in a list, which says at which version there is none. */

@@ -5,6 +5,7 @@
 import { namespaceIndex } from '../cache/indices.ts';
 import { pathIndexFunc } from '../cache/json-path.ts';
 import type { KubeObject } from '../cache/keys.ts';
+import type { IndexSpec } from '../cache/resource.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
 import type { Indexer } from '../cache/store.ts';
 import { CapstanError, invalid, show } from '../errors.ts';
@@ -22,13 +23,28 @@ export function selectFrom<T extends object>(
   resourceVersion: string,
 ): ObjectList<T> {
   const { labelSelector = '', fieldSelector = '', index, limit = 0 } = options;
-  const terms = termsOf(fieldSelector);
+  const terms = termsOf(indexer, fieldSelector);
   let objects = candidates(indexer, index, terms, namespace);
   if (labelSelector !== '') {
     const matches = labelMatcher(labelSelector);
     objects = objects.filter((object) => matches(labelsOf(object)));
   }
   return limited(objects, limit, resourceVersion);
+}
+
+/** The same out of a list that the server gave, by labels and namespace already. What is wrong with the options is said before it is asked. */
+export function selectorOf<T extends object>(
+  indexer: Indexer<T, string>,
+  { fieldSelector = '', index, limit = 0 }: ListOptions,
+): (list: ObjectList<T>) => ObjectList<T> {
+  const terms = termsOf(indexer, fieldSelector);
+  if (index !== undefined) {
+    const { name, value } = index;
+    indexer.byIndex(name, ''); // which refuses one that there is not
+    const spec = indexer.getIndexers()[name] as IndexSpec<T>;
+    terms.push({ path: name, value, index: name, valuesOf: valuesBy(spec), takesNone: false });
+  }
+  return ({ items, metadata }) => limited(keep(items, terms), limit, metadata.resourceVersion ?? '');
 }
 
 /** The lists of several caches as one. What it shows everything up to is what the oldest of them does. */
@@ -48,21 +64,29 @@ function limited<T extends object>(objects: T[], limit: number, resourceVersion:
   return { items: objects.slice(0, limit), metadata: { ...metadata, remainingItemCount: objects.length - limit } };
 }
 
-interface Term {
+interface Term<T> {
   readonly path: string;
   readonly value: string;
+  /** The index that has its objects, where there is one. */
+  readonly index: string | undefined;
+  readonly valuesOf: (object: T) => readonly string[];
+  /** Objects without any value count too: a path without a value is "", as on the server. */
+  readonly takesNone: boolean;
 }
 
 /** apimachinery: pkg/fields ParseSelector, of which a cache can answer equality alone, as in controller-runtime. */
-function termsOf(fieldSelector: string): Term[] {
+function termsOf<T extends object>(indexer: Indexer<T, string>, fieldSelector: string): Term<T>[] {
   return fieldSelector
     .split(/(?<!\\),/)
     .filter((term) => term !== '')
     .map((term) => {
-      const [, path, value] = /^([^=!]+)==?((?:[^=\\]|\\.)*)$/.exec(term) ?? [];
-      if (path === undefined || value === undefined)
+      const [, path, quoted] = /^([^=!]+)==?((?:[^=\\]|\\.)*)$/.exec(term) ?? [];
+      if (path === undefined || quoted === undefined)
         throw invalid('options.fieldSelector', 'terms "path=value", as this is read from the cache', fieldSelector);
-      return { path, value: value.replace(/\\(.)/g, '$1') };
+      const value = quoted.replace(/\\(.)/g, '$1');
+      const [index, spec] = indexOver(indexer, path);
+      const takesNone = value === '' && typeof spec === 'string';
+      return { path, value, index, valuesOf: valuesBy(spec), takesNone };
     });
 }
 
@@ -70,20 +94,18 @@ function termsOf(fieldSelector: string): Term[] {
 function candidates<T extends object>(
   indexer: Indexer<T, string>,
   index: ListOptions['index'],
-  terms: readonly Term[],
+  terms: readonly Term<T>[],
   namespace: string,
 ): T[] {
-  for (const { path } of terms) requireIndexed(indexer, path);
   const name = terms.find(({ path }) => path === 'metadata.name')?.value;
   let objects: T[];
   let rest = terms;
   if (index !== undefined) objects = indexer.byIndex(index.name, index.value);
   else if (name !== undefined && namespace !== '') objects = optional(indexer.getByKey(`${namespace}/${name}`));
   else {
-    const [first] = terms.filter(({ path, value }) => indexOf(indexer, path) !== undefined && value !== '');
-    const found = first && indexOf(indexer, first.path);
-    if (found !== undefined && first !== undefined) {
-      objects = indexer.byIndex(found, first.value);
+    const first = terms.find((term) => term.index !== undefined && !term.takesNone);
+    if (first?.index !== undefined) {
+      objects = indexer.byIndex(first.index, first.value);
       rest = terms.filter((term) => term !== first);
     } else if (namespace !== '') return keep(indexer.byIndex(namespaceIndex, namespace), terms);
     else objects = indexer.list();
@@ -92,25 +114,30 @@ function candidates<T extends object>(
   return keep(objects, rest);
 }
 
-/** A path without a value counts as "", as on the server. */
-function keep<T extends object>(objects: T[], terms: readonly Term[]): T[] {
-  return terms.reduce((left, { path, value }) => {
-    const valuesOf = pathIndexFunc(path);
-    return left.filter((object) => {
-      const values = valuesOf(object);
-      return values.includes(value) || (value === '' && values.length === 0);
-    });
-  }, objects);
+function keep<T extends object>(objects: T[], terms: readonly Term<T>[]): T[] {
+  return terms.reduce(
+    (left, { value, valuesOf, takesNone }) =>
+      left.filter((object) => {
+        const values = valuesOf(object);
+        return values.includes(value) || (takesNone && values.length === 0);
+      }),
+    objects,
+  );
 }
 
 const optional = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
-function indexOf<T extends object>(indexer: Indexer<T, string>, path: string): string | undefined {
-  return Object.entries(indexer.getIndexers()).find(([, spec]) => spec === path)?.[0];
-}
+const valuesBy = <T extends object>(spec: IndexSpec<T>) => (typeof spec === 'string' ? pathIndexFunc(spec) : spec);
 
-function requireIndexed<T extends object>(indexer: Indexer<T, string>, path: string): void {
-  if (path === 'metadata.name' || path === 'metadata.namespace' || indexOf(indexer, path) !== undefined) return;
+/** The index over a path. */
+function indexOver<T extends object>(
+  indexer: Indexer<T, string>,
+  path: string,
+): readonly [index: string | undefined, spec: IndexSpec<T>] {
+  const specs = Object.entries(indexer.getIndexers());
+  const found = specs.find(([, spec]) => spec === path);
+  if (found !== undefined) return found;
+  if (path === 'metadata.name' || path === 'metadata.namespace') return [undefined, path];
   throw new CapstanError(
     'UNKNOWN_INDEX',
     `the cache has no index over ${show(path)}: add one to the resource ({ indexers: { name: ${show(path)} } }), or read live`,

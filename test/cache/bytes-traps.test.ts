@@ -122,7 +122,10 @@ const calls: Record<string, (world: World) => unknown> = {
   'a frame of which a member is dropped': (w) => take(w, { drop: ['spec'] }, thing('told', 4)),
   'a frame that has room': (w) => take(w, { maxBytes: 1e6 }, thing('told', 4)),
   'a frame that has room for its metadata': (w) => take(w, { maxBytes: 1, whenFull: 'metadata' }, thing('told', 4)),
-  'how many have their metadata alone': (w) => w.store.metadataOnly(),
+  'how many have their metadata alone, once some have': (w) => {
+    take(w, { maxBytes: 1, whenFull: 'metadata' }, thing('told', 4));
+    w.store.metadataOnly();
+  },
   'a new watch': (w) => w.decoder.frames(),
   'the end of a watch': (w) => w.frames.close(),
   'half a frame': (w) => w.frames.push(bytes('"ADDED"')),

@@ -1,6 +1,6 @@
 /** The client that reads from caches: what it asks of the server and what not, and what its lists select. */
 import { defineResource, newSharedInformerFactory } from 'capstan/cache';
-import { type Client, isNotFound, newClient } from 'capstan/client';
+import { type Client, createOrUpdate, isNotFound, type ListOptions, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -223,6 +223,111 @@ describe('a cached list', () => {
   ])('refuses %s', async (_, options, code) => {
     const client = await filled();
     await expect(client.list(ConfigMaps, options)).rejects.toMatchObject({ code });
+  });
+});
+
+describe('a cache that is full', () => {
+  /** Of ten objects most have no room but for their metadata. */
+  async function full(maxBytes = 4000) {
+    const setup = await cached({ factoryOptions: { maxBytes, whenFull: 'metadata' } });
+    const live = newClient({ transport: setup.transport });
+    for (let i = 0; i < 10; i++) {
+      const labels = { part: i < 5 ? 'low' : 'high' };
+      await live.create(Indexed, configMap(`c${i}`, { page: String(i % 2), precious: 'x'.repeat(1000) }, { labels }));
+    }
+    const informer = setup.factory.informerFor(Indexed);
+    await setup.client.get(Indexed, at('c0'));
+    const degraded = informer
+      .lister()
+      .list()
+      .filter(({ data }) => data === undefined);
+    setup.requests.length = 0;
+    return { ...setup, live, informer, degraded };
+  }
+  const Indexed = {
+    ...ConfigMaps,
+    indexers: { byPage: 'data.page', page: (map: ConfigMap) => [map.data?.page ?? ''] },
+  };
+  const isWhole = ({ data }: ConfigMap) => data?.precious?.length === 1000;
+
+  // Nothing told such an object from a whole one: createOrUpdate put it back, and the server's was empty.
+  test('loses nothing on the server to who reads, changes and writes', async () => {
+    const { client, live, degraded } = await full();
+    expect(degraded.length).toBeGreaterThan(2);
+    expect(degraded.length).toBeLessThan(10);
+    for (let i = 0; i < 10; i++) {
+      await createOrUpdate(client, Indexed, at(`c${i}`), (map) => {
+        map.metadata.annotations = { seen: 'true' };
+      });
+    }
+    const { items } = await live.list(Indexed, { namespace: 'default' });
+    expect(items.filter(({ metadata }) => metadata.annotations?.seen === 'true')).toHaveLength(10);
+    expect(items.filter(isWhole)).toHaveLength(10);
+  });
+
+  test('gives whole objects to its client, and to listers what it has', async () => {
+    const { client, informer, requests } = await full();
+    const lister = informer.lister();
+    for (let i = 0; i < 10; i++) {
+      const had = lister.get(`default/c${i}`);
+      requests.length = 0;
+      const got = await client.get(Indexed, at(`c${i}`));
+      expect(isWhole(got)).toBe(true);
+      expect(requests).toHaveLength(had?.data === undefined ? 1 : 0);
+      if (had?.data !== undefined) expect(got).toBe(had);
+    }
+    expect(lister.list().filter(isWhole).length).toBeLessThan(10);
+    expect(informer.status().metadataOnly).toBeGreaterThan(0);
+  });
+
+  test.each<[string, ListOptions, string[]]>([
+    ['of everything', {}, ['c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8', 'c9']],
+    ['by labels', { labelSelector: 'part=high' }, ['c5', 'c6', 'c7', 'c8', 'c9']],
+    ['by name', { namespace: 'default', fieldSelector: 'metadata.name=c9' }, ['c9']],
+    ['by an index', { index: { name: 'byPage', value: '1' } }, ['c1', 'c3', 'c5', 'c7', 'c9']],
+    ['by a function', { index: { name: 'page', value: '0' }, labelSelector: 'part=low' }, ['c0', 'c2', 'c4']],
+    ['by a path', { fieldSelector: 'data.page=1,metadata.namespace=default' }, ['c1', 'c3', 'c5', 'c7', 'c9']],
+    ['with a limit', { index: { name: 'byPage', value: '1' }, limit: 2 }, ['c1', 'c3']],
+  ])('lists %s whole, from the server', async (_, options, expected) => {
+    const { client, requests } = await full();
+    const { items, metadata } = await client.list(Indexed, options);
+    expect(names(items)).toEqual(expected);
+    expect(items.every(isWhole)).toBe(true);
+    expect(metadata.remainingItemCount).toBe(options.limit === undefined ? undefined : 3);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('still refuses an index that there is not', async () => {
+    const { client, requests } = await full();
+    await expect(client.list(Indexed, { index: { name: 'nope', value: '1' } })).rejects.toMatchObject({
+      code: 'UNKNOWN_INDEX',
+    });
+    expect(requests).toEqual([]);
+  });
+
+  test('asks nothing for a list that has none of these, and nothing where there is room', async () => {
+    const { client, informer, degraded, requests } = await full();
+    const whole = informer.lister().list().filter(isWhole);
+    expect(degraded.length + whole.length).toBe(10);
+    const fieldSelector = `metadata.name=${whole[0]?.metadata.name}`;
+    expect((await client.list(Indexed, { fieldSelector })).items).toEqual(whole.slice(0, 1));
+    expect(requests).toEqual([]);
+    const roomy = await full(1e6);
+    await roomy.client.list(Indexed);
+    await roomy.client.list(Indexed, { index: { name: 'byPage', value: '1' } });
+    expect(roomy.degraded).toEqual([]);
+    expect(roomy.requests).toEqual([]);
+  });
+
+  test('is left as it is where metadata alone were asked for', async () => {
+    const selections = new Map([[ConfigMaps, { metadataOnly: true }]]);
+    const { client, requests } = await cached({ factoryOptions: { selections } });
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    await client.list(ConfigMaps);
+    requests.length = 0;
+    expect(await client.get(ConfigMaps, at('a'))).not.toHaveProperty('data');
+    expect((await client.list(ConfigMaps)).items[0]).not.toHaveProperty('data');
+    expect(requests).toEqual([]);
   });
 });
 

@@ -13,6 +13,9 @@ import type { Versions } from './versions.ts';
 export const NOBODY = 0;
 const HANDED = 1;
 export const ASKED = 2;
+/** Word of a version's head, and a bit of it (assembly/objects.ts). */
+export const FLAGS = 3;
+const IS_MARKED = 2;
 
 /**
  * There is one for each object that was told of, so that each field is 8 bytes an object of the cache. On the way into a store it stands for its object
@@ -97,6 +100,14 @@ export class Version {
       name: this.metadataMember('name'),
       resourceVersion: this.metadataMember('resourceVersion'),
     };
+  }
+
+  /** Whether more was cut out of it than of every object; true also where its bytes have left the core, as nobody can tell then. */
+  get isMarked(): boolean {
+    const { core, handle } = this.owner;
+    if (this.id < 0) return true;
+    const head = (core.x.objectAt(handle, this.id) >>> 0) >>> 2;
+    return ((core.words()[head + FLAGS] as number) & IS_MARKED) !== 0;
   }
 
   /** The object, if there is one still. */

@@ -9,14 +9,13 @@ import { NO_MEMORY, NOTHING } from '../../instance.ts';
 import type { Request } from '../../request.ts';
 import { ANY, METADATA } from '../change.ts';
 import { takeCopy } from './copy.ts';
-import { inherit, lazyObject, slotOfName } from './lazy.ts';
+import { inherit, lazyObject, slotOfName, versionOf } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
-import { ASKED, NOBODY, Version } from './version.ts';
+import { ASKED, FLAGS, NOBODY, Version } from './version.ts';
 
-/** Words of a version's head (assembly/objects.ts): references, flags, and where the spans begin. */
+/** Words of a version's head (assembly/objects.ts): references, and where the spans begin. */
 const REFERENCES = 2;
-const FLAGS = 3;
 const SPANS = 4;
 const IS_ASCII = 1;
 /** How many objects are kept for those who will ask for them, and for who is told of what replaces them: a megabyte, or twenty where all of them are decoded whole. */
@@ -51,6 +50,7 @@ export class Versions {
   superseded = false;
   /** A list of everything is being collected. */
   gathering = false;
+  #hasMarked = false; // some version was, once
   /** A ring of those whose object is kept, each in its `place`. */
   readonly #recent: (Version | undefined)[] = new Array(RECENT).fill(undefined);
   #nextRecent = 0;
@@ -251,11 +251,6 @@ export class Versions {
     return old;
   }
 
-  #follows(version: Version, before: Version, changes: number): void {
-    version.replaced = before.serial;
-    version.changes = changes;
-  }
-
   /** Makes room for a version at a slot, so that `put` cannot fail; throws OUT_OF_MEMORY. */
   ready(slot: number): void {
     if (!this.core.x.objectReady(this.handle, slot)) throw this.core.outOfMemory();
@@ -281,7 +276,10 @@ export class Versions {
     if (old < 0) return;
     const before = this.#versions[old];
     if (before !== undefined) inherit(version, before, (changes & METADATA) === 0);
-    if (before !== undefined && before.seen !== NOBODY && old !== version.id) this.#follows(version, before, changes);
+    if (before !== undefined && before.seen !== NOBODY && old !== version.id) {
+      version.replaced = before.serial;
+      version.changes = changes;
+    }
     this.#release(old);
   }
 
@@ -317,12 +315,15 @@ export class Versions {
 
   /** Notes that more has been cut out of a version than of every object. */
   mark(version: Version): void {
+    this.#hasMarked = true;
     this.core.x.objectMark(this.handle, version.id);
   }
 
-  /** How many objects of the store are marked. */
-  marked(): number {
-    return this.core.x.objectsMarked(this.handle);
+  /** How many objects of the store are marked; of a single one, whether it is. */
+  marked(object?: object): number {
+    if (!this.#hasMarked) return 0;
+    if (object === undefined) return this.core.x.objectsMarked(this.handle);
+    return versionOf(object)?.isMarked ? 1 : 0;
   }
 
   /** A list is being collected, or that is over. What an earlier one left, which nobody has taken over, goes. */
