@@ -129,7 +129,7 @@ const optional = <T>(value: T | undefined): T[] => (value === undefined ? [] : [
 
 const valuesBy = <T extends object>(spec: IndexSpec<T>) => (typeof spec === 'string' ? pathIndexFunc(spec) : spec);
 
-/** The index over a path. */
+/** The index over a path; else the one of that name, as the field of controller-runtime's MatchingFields is the name of an index. */
 function indexOver<T extends object>(
   indexer: Indexer<T, string>,
   path: string,
@@ -138,9 +138,12 @@ function indexOver<T extends object>(
   const found = specs.find(([, spec]) => spec === path);
   if (found !== undefined) return found;
   if (path === 'metadata.name' || path === 'metadata.namespace') return [undefined, path];
+  const named = specs.find(([name]) => name === path);
+  if (named !== undefined) return named;
   throw new CapstanError(
     'UNKNOWN_INDEX',
-    `the cache has no index over ${show(path)}: add one to the resource ({ indexers: { name: ${show(path)} } }), or read live`,
+    `the cache has no index over ${show(path)}, and none of that name: add one to the resource, over a path of its objects ` +
+      '({ indexers: { name: path } }) or by a function, or read live',
   );
 }
 

@@ -37,7 +37,7 @@ export interface ReadOptions extends CallOptions {
 export interface ListOptions extends ReadOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
-  /** From the cache: only `metadata.name`, `metadata.namespace` and paths that are indexed. */
+  /** From the cache: only `metadata.name`, `metadata.namespace`, paths that are indexed, and names of indices, which a server does not know. */
   readonly fieldSelector?: string;
   /** From the cache: objects under a value of an index. */
   readonly index?: { readonly name: string; readonly value: string };

@@ -18,7 +18,7 @@ export interface FakeClientOptions {
   readonly resources?: Iterable<FakeResource>;
   /**
    * More indices for lists with `index`, beside those of the resources themselves, and for lists with a `fieldSelector` on a path that is
-   * indexed. Without a cache there is none that keeps them: they are made for each list.
+   * indexed, or on the name of an index. Without a cache there is none that keeps them: they are made for each list.
    */
   readonly indices?: readonly {
     readonly resource: AnyResource;
@@ -84,8 +84,8 @@ function listWithIndices(indices: NonNullable<FakeClientOptions['indices']>): No
       if (sameResource(of, resource)) Object.assign(specs, indexers);
     }
     const { index, fieldSelector = '', limit: _, labelSelector: _labels, ...rest } = options;
-    const paths = Object.values(specs).filter((spec) => typeof spec === 'string');
-    const byIndex = index !== undefined || paths.some((path) => fieldSelector.includes(path));
+    const fields = new Set<unknown>(Object.entries(specs).flat());
+    const byIndex = index !== undefined || fieldSelector.split(',').some((term) => fields.has(term.split(/[=!]/)[0]));
     if (!byIndex) return inner.list(resource, options);
     const { items, metadata } = await inner.list(resource, rest);
     const indexer = new Indexer<T, string>(undefined, specs);

@@ -204,6 +204,29 @@ describe('a cached list', () => {
     expect(keys((await client.list(ConfigMaps, options)).items)).toEqual(expected);
   });
 
+  // Go's MatchingFields names an index, and its IndexField takes a function: here that was UNKNOWN_INDEX, with advice that led to an empty list.
+  test('takes the name of an index for a field, after a path that is indexed', async () => {
+    const { client } = await cached();
+    const owner = ({ data }: ConfigMap) => (data?.owner === undefined ? [] : [data.owner]);
+    const Owned = { ...ConfigMaps, indexers: { owner, page: 'data.page', 'data.page': () => ['1'] } };
+    await client.create(Owned, configMap('a', { owner: 'x', page: '1' }));
+    await client.create(Owned, configMap('b', { owner: 'x', page: '2' }));
+    await client.create(Owned, configMap('c', { owner: '', page: '2' }));
+    await client.create(Owned, configMap('d'));
+    await client.create(Owned, configMap('e', { owner: 'x' }, { namespace: 'other' }));
+    const found = async (fieldSelector: string, options: ListOptions = { namespace: 'default' }) =>
+      names((await client.list(Owned, { ...options, fieldSelector })).items);
+    expect(await found('owner=x')).toEqual(['a', 'b']);
+    expect(await found('owner=x', {})).toEqual(['a', 'b', 'e']);
+    expect(await found('owner=x,page=2')).toEqual(['b']);
+    expect(await found('page=2,owner=x')).toEqual(['b']);
+    expect(await found('data.page=2')).toEqual(['b', 'c']);
+    expect(await found('owner=')).toEqual(['c']);
+    expect(await found('page=')).toEqual(['d']);
+    const failure = await found('toString=x').catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'UNKNOWN_INDEX', message: expect.stringContaining('none of that name') });
+  });
+
   test('says what a limit leaves out, and has no pages', async () => {
     const client = await filled();
     const { items, metadata } = await client.list(ConfigMaps, { limit: 2 });

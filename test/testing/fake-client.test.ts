@@ -134,6 +134,7 @@ describe('a fake client', () => {
     expect(await names({ namespace: 'default', labelSelector: 'app=x' })).toEqual(['a', 'b']);
     expect(await names({ index: { name: 'byNode', value: 'n1' } })).toEqual(['a', 'c']);
     expect(await names({ index: { name: 'byApp', value: 'y' } })).toEqual(['c']);
+    expect(await names({ fieldSelector: 'byApp=y' })).toEqual(['c']);
     expect(await names({ fieldSelector: 'spec.node=n1', labelSelector: 'app=x' })).toEqual(['a']);
     expect(await names({ fieldSelector: 'metadata.name=b' })).toEqual(['b']);
   });
