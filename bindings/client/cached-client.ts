@@ -210,12 +210,12 @@ export class CachedClient implements Client {
     );
   }
 
-  /** Asks for one object in a list, which says at which version there is none. */
+  /** Asks for one object in a list, which says at which version there is none; without a name for nothing but the version. */
   #asker<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined) {
     return async ({ namespace, name }: ObjectKey) => {
-      const fieldSelector = `metadata.name=${name}`;
-      const { items, metadata } = await this.#live.list(resource, { namespace, fieldSelector, signal });
-      return { object: items[0], version: metadata.resourceVersion };
+      const which = name === '' ? { limit: 1 } : { fieldSelector: `metadata.name=${name}` };
+      const { items, metadata } = await this.#live.list(resource, { namespace, ...which, signal });
+      return { object: name === '' ? undefined : items[0], version: metadata.resourceVersion };
     };
   }
 

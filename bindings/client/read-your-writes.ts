@@ -186,8 +186,9 @@ export class OwnWrites {
 function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   const older = write.version !== undefined && isOlder(write.version, before.version);
   if (write.uid === undefined || write.uid !== before.uid) {
-    // Beside a deletion at no known version nothing can be called newer: whoever reads asks the server for all of it.
-    return older || before.version === undefined ? before : { ...write, late: false };
+    // Beside a deletion at no known version nothing can be called newer: whoever reads asks the server for all of it, and no object counts as gone.
+    const kept = older || before.version === undefined ? before : { ...write, late: false };
+    return kept.version === undefined && before.state !== write.state ? { ...kept, state: 'there' } : kept;
   }
   const newest = older || write.version === undefined ? before : write;
   const states = [before.state, write.state];
@@ -204,6 +205,16 @@ const mustWait = (state: State): boolean => state === 'stale' || state === 'unkn
 /** Whether a read has to wait for this write now. */
 export function isMissing(cache: CacheView, write: OwnWrite): boolean {
   return mustWait(stateIn(cache, write));
+}
+
+/**
+ * Whether this is a deletion at no known version, and nothing that the cache shows came after it: then the object need not be asked for, as any
+ * version from after the deletion is one at which there was none of its.
+ */
+export function isLost(cache: CacheView, { key, uid, version, state }: OwnWrite): boolean {
+  if (version !== undefined || state !== 'gone') return false;
+  const shown = cache.object(key)?.metadata;
+  return shown === undefined || shown.uid === uid;
 }
 
 /** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. `unknown`: it takes asking. */

@@ -11,7 +11,15 @@ import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { waitForChange } from './change-wait.ts';
-import { type CacheView, isGone, isMissing, type OwnWrite, OwnWrites, type WrittenObject } from './read-your-writes.ts';
+import {
+  type CacheView,
+  isGone,
+  isLost,
+  isMissing,
+  type OwnWrite,
+  OwnWrites,
+  type WrittenObject,
+} from './read-your-writes.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
 
 export interface ResourceCacheOptions {
@@ -28,6 +36,9 @@ type AnyInformer = SharedIndexInformer<never, string>;
 
 /** How often a read that waits for a write looks whether the cache still follows the server. */
 const LOOK_MS = 200;
+
+/** So many deletions at no known version are asked for one by one; for more, one version from after all of them does. */
+const FEW = 4;
 
 /** Not while the informer waits before it tries again: until then nothing will come, for as long as half a minute. */
 function follows(informer: AnyInformer): boolean {
@@ -116,7 +127,7 @@ export class ResourceCache {
    * does not have when the time is over; rejects with ABORTED.
    *
    * @param where `patient`: nobody else can tell, so that a cache whose watch is down is waited for as well
-   * @param ask asks the server for an object that was deleted at no known version
+   * @param ask asks the server for an object that was deleted at no known version; without a name, at which version there is whatever there is
    */
   async catchUp(
     where: { key: string } | { namespace: string; patient: boolean },
@@ -128,8 +139,12 @@ export class ResourceCache {
     if (informer === undefined || view === undefined || this.writes.isEmpty()) return [];
     let missing = 'key' in where ? this.writes.missing(view, where.key) : this.writes.missingIn(view, where.namespace);
     if (missing.now.some(({ version }) => version === undefined)) {
+      const lost = new Set(missing.all.filter((write) => isLost(view, write)));
+      const namespace = ('namespace' in where && where.namespace) || this.#selection.namespace;
+      const now = lost.size > FEW ? await ask({ namespace, name: '' }) : undefined;
       const asked = missing.all.map(async (write) => {
         if (write.version !== undefined) return write;
+        if (now !== undefined && lost.has(write)) return this.writes.resolve(write, now);
         const { namespace, key } = write;
         return this.writes.resolve(write, await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }));
       });

@@ -1,5 +1,15 @@
 /** Caches that are behind, as a test says: a transport whose watches deliver nothing while its gate is shut. */
-import { type Transport, TransportError, type TransportResponse } from 'capstan/cache';
+import {
+  type FactoryOptions,
+  newSharedInformerFactory,
+  type Transport,
+  TransportError,
+  type TransportResponse,
+} from 'capstan/cache';
+import { type ClientOptions, newClient } from 'capstan/client';
+import { FakeClock } from 'capstan/testing';
+import { onTestFinished } from 'vitest';
+import { live } from './fixtures.ts';
 
 export class Gate {
   #open = true;
@@ -72,4 +82,30 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
     for (const line of lines) yield encoder.encode(`${line}\n`);
   }
   if (text !== '') yield encoder.encode(text);
+}
+
+/** A client whose cache reads through a gate, and one of others. */
+export async function behind(options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {}) {
+  const clock = new FakeClock();
+  const gate = new Gate();
+  const { server, client: others, transport, requests } = await live();
+  const { factoryOptions = {}, ...rest } = options;
+  const factory = newSharedInformerFactory(gate.transport(transport), factoryOptions);
+  onTestFinished(async () => {
+    gate.open();
+    await factory.shutdown();
+  });
+  const client = newClient({ transport, cache: factory, clock, ...rest });
+  return { server, others, client, clock, gate, factory, requests, transport };
+}
+
+/** Whether a promise has settled once all that can run has run. */
+export async function settled(clock: FakeClock, promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  promise.then(
+    () => (done = true),
+    () => (done = true),
+  );
+  await clock.settle();
+  return done;
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type CacheView,
   isGone,
+  isLost,
   type OwnWrite,
   OwnWrites,
   type WrittenObject,
@@ -52,6 +53,27 @@ describe('a write', () => {
     shows('u', '11');
     expect(writes.missing(cache, KEY).now).toEqual([]);
     expect(writes.isEmpty()).toBe(true);
+  });
+
+  // Any version from after it tells enough of a deletion, and not of what was created beside it, whichever was answered first.
+  test('is a deletion that is lost only while nothing else is known of its name', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    const lost = () => writes.missing(cache, KEY).all.map((each) => isLost(cache, each));
+    const [made, deleted] = [write('new', '20'), write('old', undefined, 'gone')];
+    writes.add(deleted, cache);
+    expect(lost()).toEqual([true]);
+    shows('old', '9');
+    expect(lost()).toEqual([true]);
+    shows('other', '10');
+    expect(lost()).toEqual([false]);
+    for (const order of [
+      [made, deleted],
+      [deleted, made],
+    ]) {
+      const both = new OwnWrites();
+      for (const each of order) both.add(each, undefined);
+      expect(both.missing(view().cache, KEY).all.map((each) => isLost(view().cache, each))).toEqual([false]);
+    }
   });
 
   test('is not remembered where the cache has it already, or where versions are not numbers', () => {

@@ -3,11 +3,10 @@
  * does meanwhile. The server, its versions and its deletions are real HTTP.
  */
 import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
-import { type Client, type ClientOptions, isNotFound, newClient } from 'capstan/client';
-import { FakeClock } from 'capstan/testing';
+import { type Client, isNotFound, newClient } from 'capstan/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { at, ConfigMaps, configMap, live, Widgets, widget } from './fixtures.ts';
-import { Gate } from './gate.ts';
+import { at, ConfigMaps, configMap, Widgets, widget } from './fixtures.ts';
+import { behind, settled } from './gate.ts';
 
 const Pods = defineResource<{
   metadata: { namespace: string; name: string };
@@ -15,31 +14,6 @@ const Pods = defineResource<{
 }>()({
   ...{ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
 });
-
-async function behind(options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {}) {
-  const clock = new FakeClock();
-  const gate = new Gate();
-  const { server, client: others, transport, requests } = await live();
-  const { factoryOptions = {}, ...rest } = options;
-  const factory = newSharedInformerFactory(gate.transport(transport), factoryOptions);
-  onTestFinished(async () => {
-    gate.open();
-    await factory.shutdown();
-  });
-  const client = newClient({ transport, cache: factory, clock, ...rest });
-  return { server, others, client, clock, gate, factory, requests, transport };
-}
-
-/** Whether a promise has settled once all that can run has run. */
-async function settled(clock: FakeClock, promise: Promise<unknown>): Promise<boolean> {
-  let done = false;
-  promise.then(
-    () => (done = true),
-    () => (done = true),
-  );
-  await clock.settle();
-  return done;
-}
 
 async function* again(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
@@ -170,6 +144,35 @@ describe('a read after a write', () => {
     expect((await all).items).toHaveLength(1);
     expect((await own).items).toHaveLength(1);
     expect((await index).items).toHaveLength(0);
+  });
+
+  // A clean-up deleted what others had made, and the next list asked for each of it, all at once: thousands of requests in flight.
+  test('asks once, however many deletions are at no known version, and waits for what the cache still shows', async () => {
+    const { client, others, clock, gate, requests } = await behind();
+    await others.create(ConfigMaps, configMap('shown'));
+    await client.list(ConfigMaps);
+    gate.shut();
+    const deleted = Array.from({ length: 500 }, (_, i) => `d${i}`);
+    for (const name of deleted) await others.create(ConfigMaps, configMap(name));
+    for (const name of ['shown', ...deleted]) await client.delete(ConfigMaps, at(name));
+    // Of two the client made others, which a list has to have.
+    for (const name of ['d0', 'd1']) await client.create(ConfigMaps, configMap(name, { page: '2' }));
+    requests.length = 0;
+    const listing = client.list(ConfigMaps, { namespace: 'default' });
+    await vi.waitFor(() => expect(requests).toHaveLength(3));
+    expect(await settled(clock, listing)).toBe(false);
+    expect(requests.map(({ query }) => query?.limit ?? query?.fieldSelector).sort()).toEqual([
+      '1',
+      'metadata.name=d0',
+      'metadata.name=d1',
+    ]);
+    gate.open();
+    expect((await listing).items.map(({ metadata, data }) => [metadata.name, data])).toEqual([
+      ['d0', { page: '2' }],
+      ['d1', { page: '2' }],
+    ]);
+    expect((await client.list(ConfigMaps)).items).toHaveLength(2);
+    expect(requests).toHaveLength(3);
   });
 
   // Found by random runs: the object was not in the cache when the list began to wait for another, and was when that had come.
