@@ -236,6 +236,20 @@ export function labelMatcher(selector: string | LabelSelector): (labels: Labels)
   }
 }
 
+/**
+ * A selector as objects carry it in the text form that a server takes; `""` is everything. Text stays as it is, unchecked. apimachinery: metav1.FormatLabelSelector,
+ * which says `<none>` for an empty one.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * labelSelectorText({ matchLabels: { app: 'web' }, matchExpressions: [{ key: 'tier', operator: 'Exists' }] }); // app=web,tier
+ */
+export function labelSelectorText(selector: string | LabelSelector): string {
+  if (typeof selector === 'string') return selector;
+  labelMatcher(selector); // which refuses what is none
+  return textOf(selector);
+}
+
 /** In the grammar of the text form, which checks keys and values. */
 function textOf(selector: LabelSelector): string {
   if (typeof selector !== 'object' || selector === null)

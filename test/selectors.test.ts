@@ -3,7 +3,7 @@
  * by test/e2e/same-answers.
  */
 import { describe, expect, test } from 'vitest';
-import { type LabelSelector, labelMatcher, parseLabelSelector } from '../bindings/selectors.ts';
+import { type LabelSelector, labelMatcher, labelSelectorText, parseLabelSelector } from '../bindings/selectors.ts';
 
 const web = { app: 'web', tier: 'front', size: '12' };
 
@@ -53,6 +53,48 @@ describe('a label selector', () => {
   test('that everything matches is known as such, so that nobody has to be asked', () => {
     expect(parseLabelSelector(' ')).toBeUndefined();
     expect(parseLabelSelector('a')).toBeDefined();
+  });
+
+  // The client and informers talk to servers, which take text alone: each program that had a spec.selector wrote its own.
+  test.each<[selector: LabelSelector, text: string]>([
+    [{}, ''],
+    [{ matchLabels: { app: 'web', tier: '' } }, 'app=web,tier='],
+    [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['x', 'y'] }] }, 'a in (x,y)'],
+    [{ matchExpressions: [{ key: 'a', operator: 'NotIn', values: [''] }] }, 'a notin ()'],
+    [
+      {
+        matchLabels: { b: '1' },
+        matchExpressions: [
+          { key: 'example.com/c', operator: 'Exists' },
+          { key: 'd', operator: 'DoesNotExist' },
+        ],
+      },
+      'b=1,example.com/c,!d',
+    ],
+  ])('%j as text selects the same', (selector, text) => {
+    expect(labelSelectorText(selector)).toBe(text);
+    for (const labels of [
+      {},
+      { app: 'web', tier: '' },
+      { a: 'x' },
+      { a: '' },
+      { b: '1', 'example.com/c': '' },
+      { d: '' },
+    ])
+      expect(labelMatcher(text)(labels)).toBe(labelMatcher(selector)(labels));
+  });
+
+  test('of text is that text, and of what the grammar refuses an error', () => {
+    expect(labelSelectorText('a in')).toBe('a in');
+    for (const wrong of [
+      { app: 'web' },
+      { matchLabels: { '-a': '1' } },
+      { matchLabels: { a: 'b,c' } },
+      null,
+      7,
+      ['a=b'],
+    ])
+      expect(() => labelSelectorText(wrong as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });
 
   test.each<[selector: unknown, why: RegExp]>([

@@ -1,6 +1,6 @@
 /** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
 export { initCacheCore } from '../cache-core.ts';
-export { type LabelSelector, labelMatcher } from '../selectors.ts';
+export { type LabelSelector, labelMatcher, labelSelectorText } from '../selectors.ts';
 export type { BackoffOptions } from './backoff.ts';
 export {
   CacheController,

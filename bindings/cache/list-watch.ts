@@ -18,6 +18,7 @@ import type { Transport } from './transport.ts';
 export interface ListWatchOptions {
   /** One namespace; none or "" is all of them. */
   namespace?: string;
+  /** As text: `labelSelectorText` makes it of a selector as objects carry it. */
   labelSelector?: string;
   fieldSelector?: string;
   /** Asks for PartialObjectMetadata: objects without spec, status and data. A server that sends whole objects is refused. */

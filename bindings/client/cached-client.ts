@@ -9,6 +9,7 @@ import { type Resource, resourceId } from '../cache/resource.ts';
 import { isNotFound, StatusError } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
 import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
+import { labelSelectorText } from '../selectors.ts';
 import { joined, selectFrom, selectorOf } from './cached-list.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
 import { requireNamespace, requireResource } from './paths.ts';
@@ -194,7 +195,7 @@ export class CachedClient implements Client {
     return select(
       await this.#live.list(resource, {
         namespace: namespace || selection.namespace,
-        labelSelector: both(labelSelector, selection.labelSelector),
+        labelSelector: both(labelSelectorText(labelSelector), selection.labelSelector),
         fieldSelector: both(isOfCache(options) ? '' : fieldSelector, selection.fieldSelector),
         signal,
       }),

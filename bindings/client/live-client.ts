@@ -5,6 +5,7 @@
 import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, type Resource } from '../cache/resource.ts';
 import { CapstanError, invalid, requireInteger, requireObject, requireString } from '../errors.ts';
+import { labelSelectorText } from '../selectors.ts';
 import { bodyOf, collectionPath, keyOf, metadataOf, objectPath, requireNamespace, toJson } from './paths.ts';
 import type { RestClient } from './rest-client.ts';
 import type {
@@ -251,10 +252,12 @@ function patchBody(patch: Patch): { body: string; contentType: string } {
   }
 }
 
-function selectorsOf({ labelSelector, fieldSelector }: { labelSelector?: string; fieldSelector?: string }) {
-  requireString('options.labelSelector', labelSelector ?? '');
+function selectorsOf({ labelSelector, fieldSelector }: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>) {
   requireString('options.fieldSelector', fieldSelector ?? '');
-  return { labelSelector: labelSelector || undefined, fieldSelector: fieldSelector || undefined };
+  return {
+    labelSelector: labelSelectorText(labelSelector ?? '') || undefined,
+    fieldSelector: fieldSelector || undefined,
+  };
 }
 
 /** The dry run stands in the query too, as there are proxies that drop the body of a DELETE. */

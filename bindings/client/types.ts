@@ -5,6 +5,7 @@
  */
 import type { KubeObject } from '../cache/keys.ts';
 import type { Resource } from '../cache/resource.ts';
+import type { LabelSelector } from '../selectors.ts';
 
 /** Any resource, whatever its objects and indices. */
 export type AnyResource = Resource<never, string>;
@@ -36,7 +37,8 @@ export interface ReadOptions extends CallOptions {
 /** Which objects. All conditions have to hold. */
 export interface ListOptions extends ReadOptions {
   readonly namespace?: string;
-  readonly labelSelector?: string;
+  /** `app=web,tier in (front,back)`, or a selector as objects carry it. */
+  readonly labelSelector?: string | LabelSelector;
   /** From the cache: only `metadata.name`, `metadata.namespace`, paths that are indexed, and names of indices, which a server does not know. */
   readonly fieldSelector?: string;
   /** From the cache: objects under a value of an index. */
@@ -82,7 +84,8 @@ export interface DeleteOptions extends CallOptions {
 /** Which objects to delete, and how; without a selector all of the namespace. */
 export interface DeleteAllOfOptions extends DeleteOptions {
   readonly namespace?: string;
-  readonly labelSelector?: string;
+  /** `app=web,tier in (front,back)`, or a selector as objects carry it. */
+  readonly labelSelector?: string | LabelSelector;
   readonly fieldSelector?: string;
 }
 

@@ -196,6 +196,7 @@ describe('a cached list', () => {
       { index: { name: 'byPage', value: '1' }, labelSelector: 'tier=back', namespace: 'other' },
       ['other/c'],
     ],
+    ['labels as objects select them', { labelSelector: { matchLabels: { tier: 'front' } } }, ['default/a', 'other/a']],
     ['nothing', { labelSelector: 'tier=front', fieldSelector: 'metadata.name=b' }, []],
   ])('selects %s', async (_, options, expected) => {
     const client = await filled();
@@ -308,6 +309,11 @@ describe('a cache that is full', () => {
     ['by labels', { labelSelector: 'part=high' }, ['c5', 'c6', 'c7', 'c8', 'c9']],
     ['by name', { namespace: 'default', fieldSelector: 'metadata.name=c9' }, ['c9']],
     ['by an index', { index: { name: 'byPage', value: '1' } }, ['c1', 'c3', 'c5', 'c7', 'c9']],
+    [
+      'by labels as objects select them',
+      { labelSelector: { matchLabels: { part: 'low' } } },
+      ['c0', 'c1', 'c2', 'c3', 'c4'],
+    ],
     ['by a function', { index: { name: 'page', value: '0' }, labelSelector: 'part=low' }, ['c0', 'c2', 'c4']],
     ['by a path', { fieldSelector: 'data.page=1,metadata.namespace=default' }, ['c1', 'c3', 'c5', 'c7', 'c9']],
     ['with a limit', { index: { name: 'byPage', value: '1' }, limit: 2 }, ['c1', 'c3']],

@@ -1,5 +1,5 @@
 /** The client that asks the server each time, over real HTTP: each verb, its options on the wire, and its errors. */
-import { fetchTransport, StatusError, TransportError } from 'capstan/cache';
+import { fetchTransport, type LabelSelector, StatusError, TransportError } from 'capstan/cache';
 import {
   type Client,
   hasStatusCause,
@@ -220,14 +220,17 @@ describe('get', () => {
 });
 
 describe('list', () => {
-  test('refuses a selector that is no text', async () => {
-    const { client } = await live();
-    const labelSelector = { matchLabels: { app: 'web' } } as unknown as string;
-    const refused = { code: 'INVALID_ARGUMENT', message: '"options.labelSelector" expected a string, got an object' };
-    await expect(client.list(ConfigMaps, { labelSelector })).rejects.toMatchObject(refused);
-    await expect(client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector })).rejects.toMatchObject(
-      refused,
-    );
+  // A Deployment's spec.selector was refused: each program wrote its own text of it.
+  test('and deleteAllOf take a selector as objects carry it, and refuse what is none', async () => {
+    const { client, requests } = await live();
+    const both = (selector: LabelSelector) => {
+      const options = { namespace: 'default', labelSelector: selector };
+      return [client.list(ConfigMaps, options), client.deleteAllOf(ConfigMaps, options)];
+    };
+    await Promise.all(both({ matchLabels: { app: 'web' } }));
+    expect(lines(requests).sort()).toEqual(['DELETE', 'GET'].map((verb) => `${verb} ${MAPS}?labelSelector=app%3Dweb`));
+    const refused = await Promise.allSettled(both({ app: 'web' } as object));
+    for (const each of refused) expect(each).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
   });
 
   test('gives what its namespace and selectors select, each with its kind', async () => {
