@@ -147,7 +147,12 @@ function step<T extends object>(
     case 'Replaced':
     case 'Sync': {
       const { object } = delta;
-      const old = store.get(object);
+      let old: T | undefined;
+      try {
+        old = store.get(object);
+      } catch {
+        // Left to the change, which fails alone. A throw here would end the whole batch.
+      }
       if (old === undefined)
         return { change: { type: 'Add', object }, tell: () => handler.onAdd(object, isInInitialList) };
       return { change: { type: 'Update', object }, tell: () => handler.onUpdate(old, object) };

@@ -203,6 +203,25 @@ describe('deltas of different objects in a batch', () => {
       expect([none.calls, none.content]).toEqual([[], ['old@1']]);
       expect((none.error as TransactionError).message).toMatch(/^2 of 2 changes failed: no a; no old$/);
     });
+
+    // What was there before was asked for unguarded: one object without a key dropped the whole batch, with a raw error.
+    test('are made without those that have no key, additions and deletions', () => {
+      const nameless: KubeObject = { metadata: {} };
+      const batch: Delta<KubeObject>[] = [
+        ...deltas.slice(0, 2),
+        { type: 'Added', object: nameless },
+        { type: 'Deleted', object: nameless },
+        ...deltas.slice(2),
+      ];
+      const { error, calls, content } = process(new Store(), [], batch);
+      expect(error).toBeInstanceOf(TransactionError);
+      expect(error).toMatchObject({ code: 'TRANSACTION', successfulIndices: [0, 1, 4, 5], totalTransactions: 6 });
+      expect((error as TransactionError).message).toMatch(
+        /^2 of 6 changes failed: .*metadata\.name.*; .*metadata\.name/,
+      );
+      expect(calls).toEqual(['add a@2 initial', 'update old@1 old@3', 'add b@4 initial', 'delete c@5']);
+      expect(content).toEqual(['a@2', 'b@4', 'old@3']);
+    });
   });
 
   test('are refused together with a delta of several objects', () => {
