@@ -41,6 +41,7 @@ const AGAIN_MS = 1000;
 export class DelayingQueue<T = string> extends WorkQueue<T> {
   readonly #retries: { inc(): void } | undefined;
   readonly #addEach: boolean; // what becomes due passes through add(), one by one
+  readonly #innerOverrides: boolean; // the queue that this one wraps has an addAfter() of its own
   #timer: unknown;
   #timerAt = Number.POSITIVE_INFINITY;
   /** What was due last found no room in the queue that this one wraps. */
@@ -49,6 +50,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   constructor(options: QueueOptions<T> = {}) {
     super(options);
     this.#retries = retriesCounter(options.metricsProvider, options.name, this.meter);
+    this.#innerOverrides =
+      this.inner instanceof DelayingQueue && this.inner.addAfter !== DelayingQueue.prototype.addAfter;
     this.#addEach = this.inner !== undefined || this.order !== undefined || this.meter?.perOperation === true;
     keepShape(new.target, DelayingQueue, () => new DelayingQueue());
   }
@@ -104,7 +107,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   protected delay(item: T, ms: number, how: number): void {
     if (this.inner instanceof DelayingQueue) {
       this.checkAlive();
-      this.inner.delay(item, ms, how);
+      if (this.#innerOverrides) this.inner.addAfter(item, ms, { mode: modeName(how) });
+      else this.inner.delay(item, ms, how);
       return;
     }
     if (this.shuttingDown() || ms <= 0) {
@@ -285,4 +289,8 @@ function modeOf(options: { mode?: DelayMode }): number {
   const { mode = 'earliest' } = options;
   if (!Object.hasOwn(WAIT_MODES, mode)) throw invalid('mode', "'earliest', 'latest' or 'replace'", mode);
   return WAIT_MODES[mode];
+}
+
+function modeName(how: number): DelayMode {
+  return how === WAIT_MODES.latest ? 'latest' : how === WAIT_MODES.replace ? 'replace' : 'earliest';
 }

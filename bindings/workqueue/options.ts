@@ -28,7 +28,10 @@ export interface QueueOptions<T> {
   key?: KeyFunction<T>;
   /** Default: first in, first out. */
   queue?: QueueOrder<T>;
-  /** Wrap this queue instead of having one: delays, limits and failures are added to it. While it is full, what becomes due is tried again each second. */
+  /**
+   * Wrap this queue instead of having one: delays, limits and failures are added to it. While it is full, what becomes due is tried again each second.
+   * Where it overrides `addAfter`, that is called for all that waits, also for back-offs, which `addKeepsBackoff` then takes for other delays.
+   */
   inner?: WorkQueue<T>;
   /** Keeps when each key was added and handed out, for `snapshot()`. Default: only queues with metrics do, as it costs a look at the clock each time. */
   times?: boolean;

@@ -1,5 +1,7 @@
 /** The behaviour of RateLimitingQueue, for any implementation. */
 import {
+  DelayingQueue,
+  type DelayMode,
   FakeClock,
   ItemExponentialFailureRateLimiter,
   type RateLimiter,
@@ -99,6 +101,30 @@ export function rateLimitingQueueCases(make: Implementation): void {
       expect(queue.numRequeues({ namespace: 'a', name: 'b' })).toBe(1);
       clock.step(5);
       expect(inner.len()).toBe(1);
+    });
+
+    // The overridden addAfter() of a wrapped queue was passed over, its add() and cancel() were not.
+    test('around a queue that overrides addAfter, delays and back-offs go through that', () => {
+      const calls: string[] = [];
+      class Telling extends DelayingQueue {
+        override addAfter(item: string, ms: number, options?: { mode?: DelayMode }): void {
+          calls.push(`${item} ${ms} ${options?.mode}`);
+          super.addAfter(item, ms + 1, options);
+        }
+      }
+      const { clock, limiter } = start();
+      const wrapped = make.within(() => new Telling({ clock }));
+      const queue = make.rateLimiting(limiter, { inner: make.rateLimiting(limiter, { inner: wrapped }) });
+      queue.addRateLimited('a');
+      queue.addAfter('b', 2);
+      for (const mode of ['earliest', 'latest', 'replace'] as const) queue.addAfter('c', 3, { mode });
+      queue.add('d');
+      expect(calls).toEqual(['a 5 earliest', 'b 2 earliest', 'c 3 earliest', 'c 3 latest', 'c 3 replace']);
+      expect([queue.waiting(), wrapped.waiting(), drain(queue)]).toEqual([3, 3, ['d']]);
+      clock.step(5);
+      expect(drain(queue)).toEqual(['b', 'c']);
+      clock.step(1);
+      expect(drain(queue)).toEqual(['a']);
     });
 
     test('any object with when, forget and numRequeues is a limiter', () => {
