@@ -1,5 +1,6 @@
 /** What a queue is made of and what it answers: the types that all queues share, and the check of their options. */
 import { type Clock, requireClock } from '../clock.ts';
+import { ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF } from '../core.ts';
 import { invalid, requireBoolean, requireFunction, requireInteger, requireObject, requireString } from '../errors.ts';
 import type { KeyFunction } from '../keys.ts';
 import type { MetricsProvider } from './metrics.ts';
@@ -79,9 +80,17 @@ export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
       if (options[option] !== undefined)
         throw invalid(option, 'no such option beside "inner", which has its own', options[option]);
     }
+    // The delays would be in this queue, the adds in that one.
+    if (inner?.addRules && !('addAfter' in inner))
+      throw invalid('inner', 'a DelayingQueue, as it has addEndsWait or addKeepsBackoff', inner);
   }
   if (metricsProvider !== undefined && (typeof metricsProvider !== 'object' || metricsProvider === null)) {
     throw invalid('metricsProvider', 'a MetricsProvider', metricsProvider);
   }
   return options;
+}
+
+/** What an add does to a wait, as the core is told. */
+export function rulesOf<T>({ addEndsWait, addKeepsBackoff }: QueueOptions<T>): number {
+  return (addEndsWait ? ADD_ENDS_WAIT : 0) | (addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
 }

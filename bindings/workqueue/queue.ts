@@ -10,8 +10,6 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import {
-  ADD_ENDS_WAIT,
-  ADD_KEEPS_BACKOFF,
   type Core,
   DONE_RELEASED,
   DONE_REQUEUED,
@@ -33,7 +31,7 @@ import { Drains } from './drains.ts';
 import { type GetOptions, Gets, itemsOf, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
-import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder } from './options.ts';
+import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder, rulesOf } from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** What a queue does with one item at a time; `WorkQueue` adds many at a time, and is what there are instances of. */
@@ -66,6 +64,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected readonly drains: Drains = new Drains();
   /** @internal Whether the core keeps the times of each operation. */
   protected readonly timed: boolean;
+  /** @internal Of the options. */
+  readonly addRules: number;
 
   #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
   #lastSlot = NOTHING;
@@ -84,10 +84,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.core = core;
     const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
     this.timed = metered || options.times === true;
-    const rules = (options.addEndsWait ? ADD_ENDS_WAIT : 0) | (options.addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
+    this.addRules = rulesOf(options);
     try {
       this.handle = this.create(core, options);
-      if (this.handle !== 0 && rules !== 0) core.x.queueRules(this.handle, rules);
+      if (this.handle !== 0 && this.addRules !== 0) core.x.queueRules(this.handle, this.addRules);
     } catch (cause) {
       throw core.trapped(cause);
     }

@@ -260,6 +260,38 @@ export function extensionCases(make: Implementation): void {
     });
   });
 
+  describe(`Queues: rules for adds of a wrapped queue (${make.name})`, () => {
+    // A wrapped WorkQueue was taken with them, and they had no effect: it is added to, and the delays are in the queue around it.
+    test('are refused where it has no delays', () => {
+      for (const rule of [{ addEndsWait: true }, { addKeepsBackoff: true }]) {
+        const inner = make.queue(rule);
+        expectError(
+          () => make.rateLimiting(undefined, { inner }),
+          'INVALID_ARGUMENT',
+          /"inner" expected a DelayingQueue/,
+        );
+        inner.add('a'); // of itself it has nothing to apply them to
+        expect(drain(inner)).toEqual(['a']);
+        expectError(() => limited({ inner: make.queue(), ...rule }), 'INVALID_ARGUMENT', /beside "inner"/);
+      }
+      expect(limited({ inner: make.queue({ addEndsWait: false }) }).queue.len()).toBe(0);
+    });
+
+    test('hold for what waits in it', () => {
+      const clock = new FakeClock(1_000);
+      const ends = limited({ inner: make.delaying({ clock, addEndsWait: true }) }).queue;
+      ends.addAfter('a', 50);
+      ends.add('a');
+      expect([ends.waiting(), drain(ends)]).toEqual([0, ['a']]);
+      const keeps = limited({ inner: make.delaying({ clock, addKeepsBackoff: true }) }).queue;
+      keeps.addRateLimited('a');
+      keeps.add('a');
+      expect([keeps.waiting(), drain(keeps)]).toEqual([1, []]);
+      clock.step(100);
+      expect(drain(keeps)).toEqual(['a']);
+    });
+  });
+
   describe(`Queues with a bound (${make.name})`, () => {
     test('refuse a new item with a typed error, and change nothing', () => {
       const { clock, queue } = delaying({ maxDepth: 3 });
