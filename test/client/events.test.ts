@@ -171,6 +171,14 @@ describe('an event', () => {
     expect(reported).toEqual([expect.stringContaining('"related" expected an object with apiVersion and kind')]);
   });
 
+  it('is about a reference of a kind and a name, which needs no more', async () => {
+    start().event({ kind: 'Pod', name: 'foo' }, { ...details, related: {} });
+    await clock.settle();
+    expect(first().event?.regarding).toEqual({ kind: 'Pod', name: 'foo' });
+    expect(first().event).not.toHaveProperty('related');
+    expect(reported).toEqual([expect.stringContaining('"related" expected an object with metadata')]);
+  });
+
   it('takes annotations', async () => {
     start().event(pod, { ...details, annotations: { a: 'b' } });
     await clock.settle();
@@ -190,6 +198,13 @@ describe('an event', () => {
     ],
     ['an object of no kind', { metadata: {} }, details, 'use objectReference(resource, object)'],
     ['no object', undefined as unknown as object, details, '"regarding" expected an object'],
+    // Whatever had no metadata was taken for a reference: Events about nothing were written.
+    ['an empty object', {}, details, '"regarding" expected an object with metadata, or a reference with kind and name'],
+    ['no Kubernetes object', new Date(0), details, 'got an object of class Date'],
+    ['a list', [pod], details, 'got an array of 1'],
+    ['a reference without a name', { kind: 'Pod', namespace: 'baz' }, details, 'a reference with kind and name'],
+    ['a reference of an empty name', { kind: 'Pod', name: '' }, details, 'a reference with kind and name'],
+    ['a reference without a kind', { apiVersion: 'v1', name: 'foo' }, details, 'a reference with kind and name'],
   ])('with %s is reported and not sent, and throws nothing', async (_, object, what, message) => {
     const recorder = start();
     recorder.event(object, what);

@@ -90,15 +90,21 @@ function referenceFrom(type: { apiVersion: string; kind: string }, object: objec
 /** Of an object that says what it is, or of what is a reference already. Throws CapstanError INVALID_ARGUMENT. */
 export function referenceTo(what: string, object: unknown): ObjectReference {
   if (typeof object !== 'object' || object === null) throw invalid(what, 'an object or a reference to one', object);
-  const { apiVersion, kind } = object as { apiVersion?: unknown; kind?: unknown };
-  if (!('metadata' in object)) return { ...(object as ObjectReference) };
-  if (typeof apiVersion === 'string' && apiVersion !== '' && typeof kind === 'string' && kind !== '')
-    return referenceFrom({ apiVersion, kind }, object);
+  const { apiVersion, kind, name } = object as { apiVersion?: unknown; kind?: unknown; name?: unknown };
+  if (!('metadata' in object)) {
+    if (isText(kind) && isText(name)) return { ...(object as ObjectReference) };
+    throw invalid(what, 'an object with metadata, or a reference with kind and name', object);
+  }
+  if (isText(apiVersion) && isText(kind)) return referenceFrom({ apiVersion, kind }, object);
   throw new CapstanError(
     'INVALID_ARGUMENT',
     `"${what}" expected an object with apiVersion and kind, got ${show(apiVersion)} and ${show(kind)}: ` +
       'objects of a list may lack them; use objectReference(resource, object)',
   );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /** Longest note, and longest reason, action and reporting instance, in bytes of UTF-8: Go's len(). */
