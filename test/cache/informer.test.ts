@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { FakeClock, macrotask } from '../../bindings/clock.ts';
 import { Random, testSeed } from '../random.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
-import { nameOf, reports, setUp, teller } from './told.ts';
+import { nameOf, notExpired, reports, setUp, teller } from './told.ts';
 
 const reported = reports();
 
@@ -239,7 +239,7 @@ describe('handlers', () => {
       }
     }
     await clock.run(70_000);
-    expect(reported).toEqual([]);
+    expect(notExpired(reported)).toEqual([]);
     const content = new Map(
       informer
         .getIndexer()

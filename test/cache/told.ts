@@ -7,6 +7,7 @@ import {
   type SharedIndexInformerOptions,
 } from 'capstan/cache';
 import { afterEach, beforeEach, expect } from 'vitest';
+import { isExpired } from '../../bindings/cache/status-error.ts';
 import { FakeClock, macrotask } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
@@ -79,3 +80,7 @@ export function reports(): { error: unknown; what: string }[] {
   });
   return reported;
 }
+
+/** Without versions that are gone, which are told where they come so often that the back-off grows. */
+export const notExpired = (reported: readonly { error: unknown }[]): unknown[] =>
+  reported.filter(({ error }) => !isExpired(error));
