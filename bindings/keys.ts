@@ -66,6 +66,24 @@ function stringItem(item: unknown): string {
   throw invalid('item', 'a string (for other items pass a "key" function)', item);
 }
 
+/**
+ * Any item of a limiter without a key function. A controller hands it requests, whatever it was made with; the length keeps `('a', 'b/c')` and
+ * `('a/b', 'c')` apart. What it throws is a CapstanError.
+ */
+export function limitedItem(item: unknown): string {
+  if (typeof item === 'string') return item;
+  try {
+    readRequest(item as Request);
+  } catch (cause) {
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"item" expected a string or a request { namespace: string, name: string } (for other items pass a "key" function), got ${show(item)}`,
+      { cause },
+    );
+  }
+  return `${namespaceOf.length}/${namespaceOf}/${nameOf}`;
+}
+
 function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {
   return (item) => {
     if (item === undefined) throw invalid('item', 'anything but undefined', item);

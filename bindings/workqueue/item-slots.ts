@@ -13,6 +13,7 @@ import {
   type KeyFunction,
   type KeyTable,
   keyTable,
+  limitedItem,
   nameOf,
   namespaceOf,
   readRequest,
@@ -59,7 +60,7 @@ export class ItemSlots<T> {
   constructor(core: Core, key: KeyFunction<T> | undefined) {
     this.#core = core;
     this.#key = key;
-    this.#text = textFunction(key);
+    this.#text = key === undefined ? limitedItem : textFunction(key);
     this.#pairs = isRequestKey(key);
     const handle = core.x.keysNew();
     if (handle === 0) throw core.outOfMemory();

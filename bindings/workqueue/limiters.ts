@@ -22,7 +22,10 @@ export interface RateLimiter<T = string> {
 export interface LimiterOptions<T> {
   /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
   clock?: Clock;
-  /** As in QueueOptions: needed unless items are strings. */
+  /**
+   * What makes two items the same. Needed unless items are strings or requests. Requests cost half as much with `requestKey`: without it their
+   * parts are joined at each call.
+   */
   key?: KeyFunction<T>;
   /**
    * For the per-item limiters, milliseconds: the failures of an item are forgotten once it has not failed for that long after the end of the

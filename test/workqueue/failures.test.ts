@@ -35,6 +35,10 @@ const kinds: readonly Kind[] = [
     make: (id) => ({ namespace: 'n'.repeat(id % 3), name: `${'n'.repeat(2 - (id % 3))}${id >> 2}` }), // many are equal when joined
   },
   {
+    name: 'requests without a key function',
+    make: (id) => ({ namespace: 'n'.repeat(id % 3), name: `${'n'.repeat(2 - (id % 3))}${id >> 2}` }),
+  },
+  {
     name: 'objects with a key function',
     key: (item) => `object-number-${(item as { id: number }).id}`,
     make: (id) => ({ id }),
@@ -94,15 +98,14 @@ describe.each(modes)('keys by %s', (mode) => {
           if (random.chance(0.3)) clock.step(random.int(FORGET_AFTER * 2));
           const forgotten = random.pick([0, 0.1, 0.9]);
           for (const id of order.slice(0, 1 + random.int(600))) {
-            const item = make(id);
-            const text = key === undefined ? (item as string) : JSON.stringify(item);
+            const [text, item] = madeOf(id, make);
             const now = clock.now();
-            const one = random.chance(0.9) ? [text, item] : otherOf(random.int(keys), make, key);
+            const one: [string, unknown] = random.chance(0.9) ? [text, item] : madeOf(random.int(keys), make);
             expect(limiter.when(item)).toBe(model.when(text, now));
-            expect(limiter.numRequeues(one[1])).toBe(model.numRequeues(one[0] as string, now));
+            expect(limiter.numRequeues(one[1])).toBe(model.numRequeues(one[0], now));
             if (!random.chance(forgotten)) continue;
             limiter.forget(one[1]);
-            model.forget(one[0] as string);
+            model.forget(one[0]);
             expect(limiter.numRequeues(one[1])).toBe(0);
           }
         }
@@ -225,7 +228,7 @@ describe.each(modes)('keys by %s', (mode) => {
   });
 });
 
-function otherOf(id: number, make: Kind['make'], key: Kind['key']): [string, unknown] {
+function madeOf(id: number, make: Kind['make']): [text: string, item: unknown] {
   const item = make(id);
-  return [key === undefined ? (item as string) : JSON.stringify(item), item];
+  return [JSON.stringify(item), item];
 }

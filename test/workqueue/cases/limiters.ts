@@ -61,6 +61,28 @@ export function limiterCases({ name, within }: Implementation): void {
       for (const key of distinctKeys) expect(strings.numRequeues(key)).toBe(0);
     });
 
+    // A controller with `rateLimiter: new ItemExponentialFailureRateLimiter(5, 60_000)` was ready and never reconciled: the limiter refused its requests.
+    test.each<[string, () => RateLimiter<Request>]>([
+      ['exponential', () => new ItemExponentialFailureRateLimiter(5, 5)],
+      ['fast and slow', () => new ItemFastSlowRateLimiter(5, 5, 1)],
+      ['the longest of several', () => new MaxOfRateLimiter(new ItemFastSlowRateLimiter(5, 5, 1))],
+      ['at most so long', () => new WithMaxWaitRateLimiter(new ItemExponentialFailureRateLimiter(7, 7), 5)],
+      ["a controller's default", () => defaultControllerRateLimiter({ clock: new FakeClock() })],
+      ['by item', () => new WithMaxWaitRateLimiter(new MaxOfRateLimiter(defaultItemBasedRateLimiter()), 5)],
+    ])('without a key function counts requests, by both parts: %s', (_, make) => {
+      const limiter = within(make);
+      const [first, second] = [
+        limiter.when({ namespace: 'a', name: 'b/c' }),
+        limiter.when({ namespace: 'a/b', name: 'c' }),
+      ];
+      expect(second).toBe(first);
+      for (const request of distinctRequests) limiter.forget(request);
+      for (const request of distinctRequests) limiter.when({ ...request });
+      for (const request of distinctRequests) expect(limiter.numRequeues({ ...request })).toBe(1);
+      for (const request of distinctRequests) limiter.forget({ ...request });
+      for (const request of distinctRequests) expect(limiter.numRequeues(request)).toBe(0);
+    });
+
     test('reads a request anew at each call, as its owner may change it', () => {
       const limiter = within(() => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }));
       const request = { namespace: 'a', name: 'b' };
@@ -118,7 +140,9 @@ export function limiterCases({ name, within }: Implementation): void {
 
     test('items of the wrong type and key functions that return none are typed errors', () => {
       const strings = within(() => new ItemExponentialFailureRateLimiter(5, 10));
-      expectError(() => strings.when(wrong({ id: 1 })), 'INVALID_ARGUMENT', /string/);
+      for (const item of [{ id: 1 }, { namespace: 'a' }, { name: 'a' }, 5, null, undefined]) {
+        expectError(() => strings.when(wrong(item)), 'INVALID_ARGUMENT', /a string or a request .* "key" function/);
+      }
       const objects = within(() => new ItemExponentialFailureRateLimiter<object>(5, 10, { key: () => wrong(5) }));
       expectError(() => objects.when({}), 'INVALID_ARGUMENT', /string/);
       const badKey = () => within(() => new ItemExponentialFailureRateLimiter(5, 10, { key: wrong('id') }));
