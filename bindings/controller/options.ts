@@ -26,7 +26,7 @@ import {
 import { checkLimiter } from '../workqueue/limiters.ts';
 import type { ControllerDefaults, Manager, Tracer } from './manager.ts';
 import { type ControllerMetrics, Figures, metricsOfManager, requireControllerMetrics } from './metrics.ts';
-import { type RequestQueue, requestQueue, wrapQueue } from './request-queue.ts';
+import { type RequestQueue, requestQueue, requireLimiterOfRequests, wrapQueue } from './request-queue.ts';
 
 /** How a controller works, whatever it watches. Where an option is left out, the manager's `controllerDefaults` count. */
 export interface ControllerSettings {
@@ -48,8 +48,8 @@ export interface ControllerSettings {
    */
   usePriorityQueue?: boolean;
   /**
-   * Makes the queue, when the controller starts; its `key` must be `requestKey`. Given the controller's name and its rate limiter. The controller shuts it
-   * down at the end and leaves it to its maker to dispose of it.
+   * Makes the queue, when the controller starts; its `key` must be `requestKey`, else the start fails with CapstanError INVALID_ARGUMENT. Given the
+   * controller's name and its rate limiter. The controller shuts it down at the end and leaves it to its maker to dispose of it.
    */
   newQueue?: (name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>;
   /** After so many milliseconds the context's signal fires. The call itself is still waited for. 0, the default: never. */
@@ -241,9 +241,10 @@ interface QueueSettings {
 
 function queueOf({ newQueue, rateLimiter }: ControllerSettings, settings: QueueSettings): () => RequestQueue {
   const { hasPriorities, ...queue } = settings;
-  if (newQueue === undefined) return () => requestQueue(hasPriorities, rateLimiter, queue);
+  const { clock, name } = queue;
   return () => {
-    const { clock, name } = queue;
+    if (rateLimiter !== undefined) requireLimiterOfRequests(rateLimiter, name);
+    if (newQueue === undefined) return requestQueue(hasPriorities, rateLimiter, queue);
     const limiter =
       rateLimiter ??
       (hasPriorities

@@ -2,7 +2,7 @@
  * The queue of a controller, with priorities or without: what the controller says is the same, and a queue without priorities hears
  * of a request what it understands. controller-runtime: pkg/internal/controller/controller.go, priorityQueueWrapper.
  */
-import { invalid } from '../errors.ts';
+import { CapstanError, hasCode, invalid } from '../errors.ts';
 import { type Request, requestKey } from '../request.ts';
 import {
   type AddOptions,
@@ -31,6 +31,22 @@ export interface RequestQueue {
   dispose(): void;
 }
 
+/** What queues and limiters of others are asked about at the start, so that those for something else fail there and do not lose each event. */
+const ANY: Request = { namespace: 'default', name: 'any' };
+
+/** A limiter that somebody else has made: each reconcile begins with this question. */
+export function requireLimiterOfRequests(limiter: RateLimiter<Request>, controller: string): void {
+  try {
+    limiter.numRequeues(ANY);
+  } catch (cause) {
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `options.rateLimiter of the controller "${controller}" expected a limiter of requests, but its numRequeues() threw for one: see the cause`,
+      { cause },
+    );
+  }
+}
+
 /** Without a limiter: the queue's own default, which is what controller-runtime gives to such a queue and goes with it. */
 export function requestQueue(
   hasPriorities: boolean,
@@ -45,9 +61,19 @@ export function requestQueue(
 
 /** A queue that somebody else has made: it is shut down at the end and not disposed of, so that its maker may look at it yet. */
 export function wrapQueue(queue: unknown): RequestQueue {
-  if (queue instanceof PriorityQueue) return new WithPriorities(queue, false);
-  if (queue instanceof RateLimitingQueue) return new WithoutPriorities(queue, false);
-  throw invalid('options.newQueue()', 'a RateLimitingQueue or a PriorityQueue of requests', queue);
+  if (!(queue instanceof RateLimitingQueue))
+    throw invalid('options.newQueue()', 'a RateLimitingQueue or a PriorityQueue of requests', queue);
+  try {
+    queue.knows(ANY);
+  } catch (cause) {
+    if (!hasCode(cause, 'INVALID_ARGUMENT')) throw cause;
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      'options.newQueue expected a queue of requests: pass { key: requestKey }',
+      { cause },
+    );
+  }
+  return queue instanceof PriorityQueue ? new WithPriorities(queue, false) : new WithoutPriorities(queue, false);
 }
 
 abstract class Wrapped<Q extends RateLimitingQueue<Request>> {

@@ -1,7 +1,16 @@
 /** What users bring along fails: loggers, tracers, sources, clocks, queues. None of it may lose a request, hide an error or end the process. */
 import { createController, type LogFields, newControllerManagedBy, type Source, type Tracer } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
-import { CapstanError, FakeClock, PriorityQueue, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
+import {
+  CapstanError,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  PriorityQueue,
+  RateLimitingQueue,
+  type Request,
+  requestKey,
+  setErrorHandler,
+} from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { handleError } from '../../bindings/handle-error.ts';
 import { FakeCluster } from './fake-cluster.ts';
@@ -125,6 +134,49 @@ test('a source whose status fails hides neither the time-out nor the report', as
   expect(controller.report().sources).toMatchObject([{ name: 'mute', synced: false }]);
   await clock.run(100);
   expect(errors).toMatchObject([{ code: 'CACHE_SYNC_TIMEOUT', message: expect.stringContaining('mute') }]);
+});
+
+describe('limiters and queues that were not made for requests', () => {
+  // README writes such a limiter beside a queue of strings. In a controller it refused each request: the worker failed, and tried the request again each second.
+  test('a limiter without a key function backs off by request', async () => {
+    const rateLimiter = new ItemExponentialFailureRateLimiter<Request>(7, 60_000);
+    const { source, calls, clock, start, controller } = rig(fail, { rateLimiter });
+    await start();
+    source.add('a');
+    await clock.run(7 + 14);
+    expect(calls).toEqual(['a@0', 'a@7', 'a@21']);
+    expect(controller.report().keys).toMatchObject([{ name: 'a', state: 'waiting', failures: 3 }]);
+  });
+
+  test('a limiter that throws for a request fails the start, which names it', async () => {
+    const rateLimiter = { when: broken, forget: broken, numRequeues: broken };
+    const { errors, start } = rig(undefined, { rateLimiter });
+    await start();
+    expect(errors).toMatchObject([
+      {
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('options.rateLimiter of the controller "test"'),
+        cause: { message: 'broken' },
+      },
+    ]);
+  });
+
+  // Each event was lost, with an error that did not say where it came from, and the controller was ready.
+  test.each(['RateLimitingQueue', 'PriorityQueue'])('a %s without a key fails the start', async (kind) => {
+    const { errors, start, controller } = rig(undefined, {
+      newQueue: (_, limiter) =>
+        kind === 'PriorityQueue' ? new PriorityQueue(limiter) : new RateLimitingQueue(limiter),
+    });
+    await start();
+    expect(errors).toMatchObject([
+      {
+        code: 'INVALID_ARGUMENT',
+        message: 'options.newQueue expected a queue of requests: pass { key: requestKey }',
+        cause: { code: 'INVALID_ARGUMENT' },
+      },
+    ]);
+    expect(controller.report().state).toBe('ended');
+  });
 });
 
 describe('a queue that takes nothing more', () => {
