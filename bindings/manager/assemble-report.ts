@@ -2,7 +2,7 @@
 import type { SharedIndexInformer } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport, ReportOptions } from '../controller/index.ts';
 import { nameOfError, textOfError } from '../error-text.ts';
-import { CapstanError } from '../errors.ts';
+import { requireInteger } from '../errors.ts';
 import { version } from '../generated/version.ts';
 import { handleError } from '../handle-error.ts';
 import type { Election } from './election.ts';
@@ -22,6 +22,8 @@ export interface ReportParts {
 
 export function assembleReport(parts: ReportParts, options: ReportOptions): ManagerReport {
   const { now, startedAt, stopping, election, informers, members } = parts;
+  requireInteger('limit', options.limit ?? 0, 0);
+  requireInteger('among', options.among ?? 0, 0);
   return {
     version,
     startedAgoMs: startedAt === undefined ? undefined : now - startedAt,
@@ -39,7 +41,6 @@ function controllerReport({ name, runnable }: Member, options: ReportOptions): C
   try {
     return runnable.report === undefined ? [] : [runnable.report(options)];
   } catch (error) {
-    if (error instanceof CapstanError && error.code === 'INVALID_ARGUMENT') throw error; // of whoever asks
     handleError(error, `the report of the runnable "${name}"`);
     return [];
   }

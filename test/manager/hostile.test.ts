@@ -1,4 +1,5 @@
 /** What a manager is given fails: its logger, reports of what it runs. It still runs and ends everything. */
+import { CapstanError } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { hearReports } from '../workqueue/reported.ts';
 import { managerOf, recorded, start } from './managers.ts';
@@ -30,14 +31,24 @@ test('a logger that throws keeps a manager neither from starting nor from ending
   expect(reported.map((error) => (error as Error).message)).toContain('the runnable failed');
 });
 
-// One runnable that could not say what it does made the report fail, and with it the live page for all the others.
-test('a runnable whose report throws is left out of it', async () => {
+// One runnable that could not say what it does made the report fail, and with it the live page for all the others: whatever it threw, and then still where
+// that was INVALID_ARGUMENT, as of a controller whose rate limiter refuses its requests.
+test.each([
+  ['any error', broken],
+  [
+    'INVALID_ARGUMENT',
+    () => {
+      throw new CapstanError('INVALID_ARGUMENT', 'broken');
+    },
+  ],
+])('a runnable whose report throws is left out of it: %s', async (_, report) => {
   const { manager, clock } = managerOf();
-  manager.add({ ...recorded([], 'mute'), report: broken });
+  manager.add({ ...recorded([], 'mute'), report });
   const { stop, done } = start(manager, clock);
   await manager.elected();
   expect(manager.report()).toMatchObject({ controllers: [], runnables: expect.any(Array) });
   expect(reported).toMatchObject([{ message: 'broken' }]);
+  expect(() => manager.report({ limit: -1 })).toThrow(/"limit" expected an integer/);
   stop();
   await done;
 });
