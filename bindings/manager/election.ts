@@ -103,10 +103,10 @@ function inClusterNamespace(): string {
   try {
     return readFileSync(IN_CLUSTER_NAMESPACE, 'utf8').trim();
   } catch (cause) {
-    throw new CapstanError(
-      'INVALID_ARGUMENT',
-      '"options.leaderElection.namespace" is needed: this process does not run in a pod, whose namespace would be the default',
-      { cause },
-    );
+    const why =
+      (cause as NodeJS.ErrnoException).code === 'ENOENT'
+        ? 'this process does not run in a pod, whose namespace would be the default'
+        : `the pod's, which is the default, could not be read from ${IN_CLUSTER_NAMESPACE}; allow that, or set it`;
+    throw new CapstanError('INVALID_ARGUMENT', `"options.leaderElection.namespace" is needed: ${why}`, { cause });
   }
 }

@@ -2,13 +2,15 @@
  * A manager that takes part in an election: on one virtual clock, against a lock that both candidates share. The counterparts of
  * controller-runtime's tests with leader election (manager_test.go) are in here.
  */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { StatusError } from 'capstan/cache';
 import { silentLogger } from 'capstan/controller';
 import type { LockCall, ResourceLock } from 'capstan/leaderelection';
 import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { noServer, others, recorded, start } from './managers.ts';
 
 type Stored = Parameters<ResourceLock['update']>[0];
@@ -333,5 +335,40 @@ describe('a manager with an election', () => {
     stopper.abort();
     await done;
     expect((await read()).spec.holderIdentity).toBe('');
+  });
+});
+
+describe('what a Lease is named by where nothing is said', () => {
+  /** Node's own module answers so, for those too who have imported it by name. */
+  function answering(stub: () => { mockRestore(): void }): void {
+    const { mockRestore } = stub();
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      mockRestore();
+      syncBuiltinESMExports();
+    });
+  }
+  const refuse = (code: string) => (): never => {
+    throw Object.assign(new Error(`refused: ${code}`), { code });
+  };
+
+  // Deno without --allow-read and Node with --permission refuse to read the file. The message said that there was no pod, and nobody looked at permissions.
+  test.each([
+    ['ENOENT', /is needed: this process does not run in a pod/],
+    [
+      'ERR_ACCESS_DENIED',
+      /is needed: .* could not be read from \/var\/run\/secrets\/.*\/namespace; allow that, or set it$/,
+    ],
+    [undefined, /could not be read/],
+  ])('the namespace of the pod: %s', (code, message) => {
+    answering(() => vi.spyOn(fs, 'readFileSync').mockImplementation(refuse(code as string)));
+    const make = () => newManager({ transport: noServer, leaderElection: { id: 'web' } });
+    expect(make).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(message),
+        cause: expect.objectContaining({ message: `refused: ${code}` }),
+      }),
+    );
   });
 });
