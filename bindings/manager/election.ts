@@ -47,7 +47,7 @@ export interface LeaderElectionOptions
    * as the manager is ending.
    */
   stepDown?: LeaderElectorOptions['stepDown'];
-  /** Which candidate this is; default the name of the host and something random. */
+  /** Which candidate this is; default the name of the host, where it may be read, and something random. */
   identity?: string;
   /** Labels of the Lease. */
   labels?: Readonly<Record<string, string>>;
@@ -80,7 +80,7 @@ export function electionOf(
     new LeaseLock(transport, {
       namespace: namespace ?? inClusterNamespace(),
       name: id,
-      identity: identity ?? `${hostname()}_${randomUUID()}`,
+      identity: identity ?? ownIdentity(),
       ...(labels === undefined ? {} : { labels }),
     });
   const metrics = new LeaderElectionMetrics();
@@ -97,6 +97,15 @@ export function electionOf(
     callbacks,
   });
   return { elector, metrics, check: () => watchDog.check(), lease: lock.describe() };
+}
+
+function ownIdentity(): string {
+  const random = randomUUID();
+  try {
+    return `${hostname()}_${random}`;
+  } catch {
+    return random; // Deno, without --allow-sys=hostname
+  }
 }
 
 function inClusterNamespace(): string {

@@ -4,6 +4,7 @@
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { StatusError } from 'capstan/cache';
 import { silentLogger } from 'capstan/controller';
 import type { LockCall, ResourceLock } from 'capstan/leaderelection';
@@ -370,5 +371,12 @@ describe('what a Lease is named by where nothing is said', () => {
         cause: expect.objectContaining({ message: `refused: ${code}` }),
       }),
     );
+  });
+
+  // Deno without --allow-sys=hostname: newManager threw `NotCapable: Requires sys access to "hostname"`.
+  test('without the name of the host the identity is random alone', () => {
+    answering(() => vi.spyOn(os, 'hostname').mockImplementation(refuse('NotCapable')));
+    const manager = newManager({ transport: noServer, leaderElection: { id: 'web', namespace: 'team-a' } });
+    expect(manager.report().leader?.identity).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
