@@ -114,11 +114,11 @@ export class Instance<X extends BaseExports> {
   #seeded = false;
 
   constructor(module: CoreModule<X>) {
+    const compiled = module.load(); // first: without WebAssembly it is what says so
     let instance: WebAssembly.Instance;
     try {
-      instance = new WebAssembly.Instance(module.load(), { 'wasm:js-string': stringFunctions });
+      instance = new WebAssembly.Instance(compiled, { 'wasm:js-string': stringFunctions });
     } catch (cause) {
-      if (cause instanceof CapstanError) throw cause;
       throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', { cause });
     }
     this.nativeStrings = module.nativeStrings();

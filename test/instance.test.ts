@@ -1,0 +1,36 @@
+/** bindings/instance.ts on hosts that refuse WebAssembly. */
+import { afterEach, expect, test, vi } from 'vitest';
+import { compileHex } from '../bindings/compile.ts';
+import { coreExports } from '../bindings/core-exports.ts';
+import { coreWasm } from '../bindings/generated/core-wasm.ts';
+import { CoreModule, Instance } from '../bindings/instance.ts';
+import { expectError } from './workqueue/helpers.ts';
+
+afterEach(() => void vi.unstubAllGlobals());
+
+const make = () =>
+  new Instance(
+    new CoreModule(
+      'capstan/core.wasm',
+      'queueNew',
+      () => compileHex(coreWasm, 'capstan/core.wasm', 'initCore'),
+      coreExports,
+    ),
+  );
+
+// node --jitless has none. The error said only that the core could not be instantiated.
+test('without WebAssembly the error says that there is none', () => {
+  vi.stubGlobal('WebAssembly', undefined);
+  expectError(make, 'WASM_UNAVAILABLE', /expected a host with WebAssembly/);
+});
+
+test('what the engine refuses to instantiate is the cause', () => {
+  const refused = new RangeError('no more address space');
+  class Refusing {
+    constructor() {
+      throw refused;
+    }
+  }
+  vi.stubGlobal('WebAssembly', { Module: WebAssembly.Module, Instance: Refusing });
+  expect(expectError(make, 'WASM_UNAVAILABLE', /could not be instantiated/).cause).toBe(refused);
+});
