@@ -5,15 +5,14 @@ export function leaving<T>(
   items: AsyncGenerator<T, void, undefined>,
   leave: () => void,
 ): AsyncGenerator<T, void, undefined> {
-  const end = items.return.bind(items);
-  items.return = (value) => {
-    leave();
-    return end(value);
-  };
-  const fail = items.throw.bind(items);
-  items.throw = (error) => {
-    leave();
-    return fail(error);
-  };
+  for (const name of ['return', 'throw'] as const) {
+    const end = items[name].bind(items);
+    const value = (reason: never): ReturnType<typeof end> => {
+      leave();
+      return end(reason);
+    };
+    // Defined: where the prototypes of generators are frozen (hardened realms, node --frozen-intrinsics) an assignment throws.
+    Object.defineProperty(items, name, { value, writable: true, configurable: true });
+  }
   return items;
 }
