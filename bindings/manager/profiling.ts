@@ -4,10 +4,12 @@
  * somebody says otherwise. Go: net/http/pprof; controller-runtime: manager Options.PprofBindAddress.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Session } from 'node:inspector/promises';
 import { pipeline } from 'node:stream/promises';
 import { getHeapSnapshot } from 'node:v8';
 import { sleep } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
+import { textOfError } from '../error-text.ts';
 import { answer, type Router, targetOf } from './router.ts';
 
 const DEFAULT_SECONDS = 30;
@@ -83,23 +85,30 @@ interface Recording {
   readonly stop: 'Profiler.stop' | 'HeapProfiler.stopSampling';
 }
 
-/** Ends early when the reader leaves, or the server is stopped. */
+/** Ends early when the reader leaves, or the server is stopped. Undefined: it has been answered that there is no such profile here. */
 async function record(
   response: ServerResponse,
   clock: Clock,
   seconds: number,
   stopping: AbortSignal | undefined,
   { start, stop }: Recording,
-): Promise<object> {
-  // Loaded on the first request: the inspector is not built into every Node.
-  const { Session } = await import('node:inspector/promises');
+): Promise<object | undefined> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   response.once('close', leave);
-  const session = new Session();
-  session.connect();
+  let session: Session | undefined;
   try {
+    // Loaded on the first request: the inspector is not built into every Node.
+    session = new (await import('node:inspector/promises')).Session();
+    session.connect();
     for (const [method] of start) await session.post(method);
+  } catch (error) {
+    session?.disconnect();
+    response.removeListener('close', leave);
+    answer(response, 501, `this runtime does not record it, or not without a permission: ${textOfError(error)}\n`);
+    return undefined;
+  }
+  try {
     await sleep(clock, seconds * 1000, AbortSignal.any([gone.signal, ...(stopping === undefined ? [] : [stopping])]));
     return stop === 'Profiler.stop'
       ? (await session.post('Profiler.stop')).profile
@@ -110,8 +119,8 @@ async function record(
   }
 }
 
-function send(response: ServerResponse, profile: object, extension: string): void {
-  if (response.destroyed) return;
+function send(response: ServerResponse, profile: object | undefined, extension: string): void {
+  if (profile === undefined || response.destroyed) return;
   response.writeHead(200, headersOf(extension));
   response.end(JSON.stringify(profile));
 }

@@ -1,7 +1,8 @@
 /** Profiles over HTTP: what they are, and who gets them. controller-runtime: manager_test.go, "should serve pprof endpoints". */
 import { request } from 'node:http';
+import { Session } from 'node:inspector/promises';
 import type { ManagerOptions } from 'capstan/manager';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { managerOf, start } from './managers.ts';
 
 async function profiled(options: Partial<ManagerOptions> = {}) {
@@ -81,6 +82,22 @@ describe('profiles', () => {
     const second = get('/profile?seconds=1');
     await elapse(1);
     expect((await second).status).toBe(200);
+  });
+
+  // Bun's inspector samples no heap, and Deno's wants --allow-sys: the answer was an error 500 without a word.
+  test.each(['/heap?seconds=1', '/profile'])('are said not to be there where the runtime refuses: %s', async (path) => {
+    const post = vi.spyOn(Session.prototype, 'post').mockRejectedValue(new Error('not supported'));
+    onTestFinished(() => post.mockRestore());
+    const { get, elapse } = await profiled();
+    const refused = await get(path);
+    expect([refused.status, await refused.text()]).toEqual([
+      501,
+      'this runtime does not record it, or not without a permission: not supported\n',
+    ]);
+    post.mockRestore();
+    const answer = get('/profile?seconds=1');
+    await elapse(1);
+    expect((await answer).status).toBe(200);
   });
 
   test('end when their reader leaves', async () => {
