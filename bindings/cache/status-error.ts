@@ -2,6 +2,7 @@
  * An HTTP answer that reports a failure, as an error. The questions asked of it (expired? too many requests?) follow
  * k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only where the reason is none of the known.
  */
+import { ownText } from '../error-text.ts';
 import { CapstanError, hasCode } from '../errors.ts';
 
 /** The part of a Kubernetes `Status` object that errors are made of. */
@@ -67,7 +68,7 @@ export function statusErrorFromAnswer(code: number, text: string, what: string):
   } catch {
     body = undefined;
   }
-  return new StatusError(code, isStatus(body) ? body : { message: text.slice(0, 200), code }, what);
+  return new StatusError(code, isStatus(body) ? body : { message: ownText(text.slice(0, 200)), code }, what);
 }
 
 export function isStatus(value: unknown): value is Status {

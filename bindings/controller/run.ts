@@ -1,5 +1,5 @@
 /** One reconcile: what it is about, when it began and how it ended. Kept for a while after its end, so it holds nothing but that. */
-import { nameOfError, textOfError, wordsEnd } from '../error-text.ts';
+import { nameOfError, ownText, textOfError, wordsEnd } from '../error-text.ts';
 import type { Request } from '../request.ts';
 import type { KnownCauses } from './causes.ts';
 import type { Outcome } from './reconcile.ts';
@@ -65,7 +65,7 @@ const LONGEST_MESSAGE = 1000;
 function recordOf(error: unknown, at: number): FailureRecord {
   const text = textOfError(error);
   const end = wordsEnd(text, LONGEST_MESSAGE);
-  return { name: nameOfError(error), message: end < text.length ? `${text.slice(0, end)}…` : text, at };
+  return { name: nameOfError(error), message: ownText(end < text.length ? `${text.slice(0, end)}…` : text), at };
 }
 
 export function errorReport({ name, message, at }: FailureRecord, now: number): ErrorReport {
