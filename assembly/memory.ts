@@ -84,6 +84,12 @@ export function blockAlloc(size: u32): usize {
   return block;
 }
 
+/** The size of the largest block that is there without growth; 0: none is. */
+@inline
+export function largestFree(): u32 {
+  return <u32>64 << (31 - <u32>clz(freeClasses));
+}
+
 /** `size` is what was asked for. */
 export function blockFree(block: usize, size: u32): void {
   pushFree(block, classOf(size));
