@@ -41,12 +41,12 @@ export interface DecoderOptions {
 export interface Budget {
   /**
    * How many bytes the objects of the cache may have together, as in `informer.status().bytes.live`, those that wait to be taken over included. Default: no limit
-   * but the 4 GiB of a core. Lists are judged by what they bring: while one replaces what was there, both are in memory. The few objects
+   * but the 4 GiB of a core. With `whenFull: 'metadata'` it bounds whole objects alone: see there. Lists are judged by what they bring: while one replaces what was there, both are in memory. The few objects
    * that cannot stay bytes (odd JSON, such as escapes in the names of their members) do not count.
    */
   maxBytes?: number;
   /**
-   * Is told before the limit is reached, each time that the cache grows past a part of it. Of no use without `maxBytes`.
+   * Is told before the limit is reached, each time that the cache grows past a part of it, and where metadata go on beyond it. Of no use without `maxBytes`.
    */
   onBytes?: BytesMark;
   /**
@@ -54,9 +54,11 @@ export interface Budget {
    * - `'error'`, the default: list or watch fails with code CACHE_FULL, which the watch error handler is told with class `full`. The cache stays what
    *   it was; everything is asked for again with back-off, until it has room again. Nothing is skipped.
    * - `'metadata'`: of the object, apiVersion, kind and metadata are kept, all else is absent. It is whole again when it comes again and
-   *   has room. `informer.status().metadataOnly` says how many there are. Nothing in the object tells: never write one that a handler, a lister or
-   *   `context.get` gave back whole, as all else would go on the server. A client with this cache gives whole objects only: it asks the server
-   *   for such an object, for a list with one in it, and for each list by an index as long as there is any, which is then chosen from a list of the namespace.
+   *   has room. `informer.status().metadataOnly` says how many there are. What is kept so counts too, and goes on beyond `maxBytes`:
+   *   some hundred bytes each, with annotations up to 256 KiB. `drop` cuts out annotations that nobody reads.
+   *   Nothing in the object tells: never write one that a handler, a lister or `context.get` gave back whole, as all else would go on the server.
+   *   A client with this cache gives whole objects only: it asks the server for such an object, for a list with one in it, and for each list by
+   *   an index as long as there is any, which is then chosen from a list of the namespace.
    *
    * A deletion is never refused.
    */
@@ -68,7 +70,8 @@ export interface BytesMark {
   /** The part of `maxBytes`, above 0 and at most 1. Default 0.8. */
   at?: number;
   /**
-   * Called when the cache has grown to the mark, with its bytes then, and again only after it has been below. What it throws goes to handleError.
+   * Called when the cache has grown to the mark, with its bytes then, and again only after it has been below; with `whenFull: 'metadata'` also when it has
+   * grown to `maxBytes`, and each time that it has doubled from there. What it throws goes to handleError.
    * It should return soon, as the object that did it is being decoded.
    */
   call(bytes: number, maxBytes: number): void;

@@ -229,6 +229,28 @@ describe.each([
     await all.informer.stop();
   });
 
+  // Metadata have no limit: long ones made ten times maxBytes, and nobody heard of it but at 80 %.
+  test('says so again where metadata alone pass its limit, and whenever they have doubled', async () => {
+    const calls: number[] = [];
+    const onBytes = { call: (bytes: number) => void calls.push(bytes / (50 * KB)) };
+    const noted = { labels: { note: 'x'.repeat(4 * KB) }, ...filled(1 * KB) };
+    const all = await running({ ...limited, whenFull: 'metadata', onBytes }, (server) => {
+      for (let i = 0; i < 30; i++) server.put(`o${i}`, noted);
+    });
+    expect(calls.map((part) => Math.floor(part * 5) / 5)).toEqual([0.8, 1, 2]);
+    all.server.put('o0', noted);
+    for (let i = 30; i < 60; i++) all.server.put(`o${i}`, noted);
+    await all.clock.settle();
+    expect(calls.slice(3).map(Math.floor)).toEqual([4]);
+    expect(all.informer.status().objects).toBe(60);
+    for (const name of all.server.names()) all.server.remove(name);
+    await all.clock.settle();
+    for (let i = 0; i < 13; i++) all.server.put(`o${i}`, noted);
+    await all.clock.settle();
+    expect(calls.slice(4).map((part) => Math.floor(part * 5) / 5)).toEqual([0.8, 1]);
+    await all.informer.stop();
+  });
+
   test('was announced, once each time that it grew past the mark', async () => {
     const calls: number[] = [];
     const onBytes = {

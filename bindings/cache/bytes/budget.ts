@@ -25,8 +25,8 @@ export class Budget {
   #listed = 0;
   /** An object had no room, and the list or watch ended with it. */
   refused = false;
-  /** The mark has been told, and the cache has not been below it since. */
-  #told = false;
+  /** From how many bytes on `onBytes` is called; above the mark: it has been, and the cache has not been below the mark since. */
+  #next: number;
 
   /**
    * @param trim cuts all but the metadata out of the object scanned last, as {@link TrimBlock.apply}
@@ -37,6 +37,7 @@ export class Budget {
     this.#max = max;
     this.#options = options;
     this.#mark = max * (options.onBytes?.at ?? MARK);
+    this.#next = this.#mark;
     this.#trim = trim;
     this.#what = what;
   }
@@ -54,16 +55,16 @@ export class Budget {
   stage(): Version | undefined {
     const versions = this.#versions;
     const isListed = versions.gathering;
-    if (!isListed && this.#told && versions.bytes().live < this.#mark) this.#told = false;
+    if (!isListed && this.#wasTold() && versions.bytes().live < this.#mark) this.#next = this.#mark;
     const version = versions.stage();
     const bytes = isListed ? this.#listed + versions.sizeOf(version) : this.#live();
     if (bytes <= this.#max) {
       if (isListed) this.#listed = bytes;
-      if (bytes >= this.#mark) this.#tell(bytes);
+      if (bytes >= this.#next) this.#tell(bytes);
       return version;
     }
     versions.discard(version);
-    this.#tell(bytes);
+    if (!this.#wasTold()) this.#tell(bytes);
     if (this.#options.whenFull !== 'metadata') {
       this.refused = true;
       const full = `the cache of ${this.#what} has no room for an object: with it, ${bytes} bytes`;
@@ -74,6 +75,8 @@ export class Budget {
     const rest = versions.stage();
     if (isCut) versions.mark(rest);
     if (isListed) this.#listed += versions.sizeOf(rest);
+    const kept = isListed ? this.#listed : this.#live();
+    if (kept >= this.#next) this.#tell(kept);
     return rest;
   }
 
@@ -85,13 +88,19 @@ export class Budget {
   /** Exact only from the mark on, as what will be replaced has to be looked for. */
   #live(): number {
     const { live } = this.#versions.bytes();
-    return live < this.#mark || (this.#told && live <= this.#max) ? live : live - this.#versions.replacing();
+    return live < this.#mark || (this.#wasTold() && live <= this.#max) ? live : live - this.#versions.replacing();
   }
 
+  #wasTold(): boolean {
+    return this.#next > this.#mark;
+  }
+
+  /** The next time is at the limit, which metadata alone can pass, and then whenever they have doubled. */
   #tell(bytes: number): void {
-    const { onBytes } = this.#options;
-    if (this.#told || onBytes === undefined) return;
-    this.#told = true;
+    const { onBytes, whenFull } = this.#options;
+    if (whenFull !== 'metadata') this.#next = Number.POSITIVE_INFINITY;
+    else this.#next = this.#next < this.#max ? this.#max : 2 * bytes;
+    if (onBytes === undefined) return;
     tell(() => onBytes.call(bytes, this.#max), `onBytes of the cache of ${this.#what}`);
   }
 }
