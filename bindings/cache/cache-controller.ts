@@ -170,7 +170,7 @@ export function newInformer<T extends object, I extends string = never, X extend
   if (transform !== undefined) requireFunction('options.transform', transform);
   if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
   const { expected } = listerWatcher;
-  const store = new CacheIndexer<T, X>(indexers ?? ({} as Record<X, IndexSpec<T>>), expected);
+  const store = new CacheIndexer<T, X>(indexers ?? ({} as Record<X, IndexSpec<T>>), expected, rest.clock);
   const transformer =
     transform && intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
   const told = isolated(handler);

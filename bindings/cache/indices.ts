@@ -69,7 +69,7 @@ export class Indices<T extends object> {
   readonly #inWasm: boolean;
   /** A block of the core's that is free for those who have to undo a change when the memory has ended; 0: there is none. */
   #spare = 0;
-  readonly #failed: (name: string, error: unknown) => readonly string[];
+  readonly #failed: (name: string, error: unknown, object: T) => readonly string[];
   readonly #byName = new Map<string, Index<T>>();
   /** In the order in which they were added. */
   readonly each: Index<T>[] = [];
@@ -79,7 +79,11 @@ export class Indices<T extends object> {
   dependsOn = 0;
 
   /** @param failed gives the values in place of an index function that threw, or throws */
-  constructor(core: CacheCore, inWasm: boolean, failed: (name: string, error: unknown) => readonly string[]) {
+  constructor(
+    core: CacheCore,
+    inWasm: boolean,
+    failed: (name: string, error: unknown, object: T) => readonly string[],
+  ) {
     this.#core = core;
     this.#inWasm = inWasm;
     this.#failed = failed;
@@ -238,7 +242,7 @@ export class Indices<T extends object> {
         }
         throw invalid(`indexers.${name}`, 'a function that returns an array of strings', values);
       } catch (error) {
-        return this.#failed(name, error);
+        return this.#failed(name, error, object);
       }
     };
   }

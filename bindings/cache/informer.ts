@@ -120,7 +120,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     );
     this.#resync = new ResyncSchedule(resyncPeriod);
     this.#transform = transform;
-    this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected);
+    this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected, clock);
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
     const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });

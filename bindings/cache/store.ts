@@ -76,7 +76,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     if (this.#table === 0) throw this.#core.outOfMemory();
     const inWasm = bytes !== undefined || hashesInWasm(this.#core);
     this.#slots = textTable(this.#core, this.#table, inWasm);
-    this.#indices = new Indices<T>(this.#core, inWasm, (name, error) => this.indexFailed(name, error));
+    this.#indices = new Indices<T>(this.#core, inWasm, (...failed) => this.indexFailed(...failed));
     const versions = bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes);
     this.#column = new Column<T>(this.#core, this.#table, versions, (object) => this.#keyOf(shown(object)));
     this.#objects = this.#column.objects;
@@ -327,7 +327,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /** What becomes of an index function's error. Here it goes to the caller of the change. */
-  protected indexFailed(_name: string, error: unknown): readonly string[] {
+  protected indexFailed(_index: string, error: unknown, _object: T): readonly string[] {
     throw error;
   }
 

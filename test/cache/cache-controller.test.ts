@@ -206,10 +206,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     expect(store.listKeys()).toHaveLength(4);
     expect(store.listIndexFuncValues('value')).toEqual([]);
     expect(reported.sort()).toEqual([
-      'index function "value": Error: the index function',
-      'index function "value": Error: the index function',
-      'index function "value": Error: the index function',
-      'index function "value": Error: the index function',
+      'index function "value" on default/throws: Error: the index function',
       'informer handler: Error: of another realm',
       'informer handler: Error: rejected',
       'informer handler: Error: thrown',

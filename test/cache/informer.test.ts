@@ -384,7 +384,10 @@ describe('an informer', () => {
     expect(informer.getIndexer().listKeys().sort()).toEqual(['default/bad', 'default/good']);
     expect(informer.getIndexer().indexKeys('byValue', 'x')).toEqual(['default/good']);
     expect(reported).toEqual([
-      { error: expect.objectContaining({ message: 'index function' }), what: 'index function "byValue"' },
+      {
+        error: expect.objectContaining({ message: 'index function' }),
+        what: 'index function "byValue" on default/bad',
+      },
     ]);
     await informer.stop();
   });
