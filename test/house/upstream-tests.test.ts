@@ -30,6 +30,14 @@ describe('the table of upstream tests', () => {
     expect(rows.filter(({ counterparts, reason }) => counterparts.length === 0 && reason.length < 10)).toEqual([]);
   });
 
+  // tools/watch was promised, and had no row.
+  it('has rows of every package of which it promises each test', () => {
+    const promise = page.slice(0, page.indexOf('and those of'));
+    const packages = [...promise.matchAll(/`(tools\/\w+)`/g)].map(([, name]) => `${name}/`);
+    expect(packages).toHaveLength(3);
+    expect(packages.filter((name) => !rows.some(({ file }) => file.startsWith(name)))).toEqual([]);
+  });
+
   it('says how many there are', () => {
     const left = rows.filter(({ reason }) => reason !== '').length;
     const sum = `${rows.length} tests upstream, ${rows.length - left} with a counterpart, ${left} left out.`;
