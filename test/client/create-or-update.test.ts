@@ -37,24 +37,29 @@ describe.each([
     expect(object.data).toEqual({ page: '1' });
   });
 
-  test('refuses another name or namespace, and passes errors on, and then nothing was written', async () => {
-    const { client, requests } = await live();
-    const attempts: Promise<unknown>[] = [
-      bring(client, ConfigMaps, at('a'), (draft) => {
-        draft.metadata.name = 'b';
-      }),
-      bring(client, ConfigMaps, at('a'), (draft) => {
-        draft.metadata.namespace = 'other';
-      }),
-    ];
-    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    const wrong = new Error('no');
-    const failing = bring(client, ConfigMaps, at('a'), () => {
-      throw wrong;
-    });
-    await expect(failing).rejects.toBe(wrong);
-    expect(lines(requests).every((line) => line.startsWith('GET'))).toBe(true);
-  });
+  test.each(['is not there', 'is there'])(
+    'refuses another name or namespace for an object that %s, and passes errors on, and then nothing was written',
+    async (where) => {
+      const { client, requests } = await live();
+      if (where === 'is there') await client.create(ConfigMaps, configMap('a'));
+      requests.length = 0;
+      const attempts: Promise<unknown>[] = [
+        bring(client, ConfigMaps, at('a'), (draft) => {
+          draft.metadata.name = 'b';
+        }),
+        bring(client, ConfigMaps, at('a'), (draft) => {
+          draft.metadata.namespace = 'other';
+        }),
+      ];
+      for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      const wrong = new Error('no');
+      const failing = bring(client, ConfigMaps, at('a'), () => {
+        throw wrong;
+      });
+      await expect(failing).rejects.toBe(wrong);
+      expect(lines(requests)).toEqual(Array(3).fill('GET /api/v1/namespaces/default/configmaps/a'));
+    },
+  );
 
   test('ends at once where the object cannot be read', async () => {
     const { client, server, requests } = await live();

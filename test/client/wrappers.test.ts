@@ -69,7 +69,7 @@ describe('a namespaced client', () => {
   });
 
   test('takes its own namespace where a call names it, and leaves kinds without namespaces alone', async () => {
-    const { client } = await live();
+    const { client, requests } = await live();
     const team = newNamespacedClient(client, 'team');
     await team.create(ConfigMaps, configMap('a', {}, { namespace: 'team' }));
     expect((await team.get(ConfigMaps, at('a', 'team'))).metadata.namespace).toBe('team');
@@ -77,7 +77,18 @@ describe('a namespaced client', () => {
     await team.update(Namespaces, { ...made, metadata: { ...made.metadata, labels: { a: 'b' } } });
     expect((await team.get(Namespaces, { name: 'n' })).metadata.labels).toMatchObject({ a: 'b' });
     expect((await team.list(Namespaces)).items.map(({ metadata }) => metadata.name)).toContain('n');
+    const patch = { type: 'merge', body: { metadata: { labels: { a: 'c' } } } } as const;
+    expect((await team.patch(Namespaces, { name: 'n' }, patch)).metadata.labels).toMatchObject({ a: 'c' });
+    expect((await team.apply(Namespaces, unplaced('m'), { fieldOwner: 'me' })).metadata).not.toHaveProperty(
+      'namespace',
+    );
+    expect(JSON.parse(String(requests.at(-1)?.body)).metadata).toEqual({ name: 'm' });
     await team.delete(Namespaces, { name: 'n' }, { dryRun: true });
+    expect(lines(requests).slice(-3)).toEqual([
+      'PATCH /api/v1/namespaces/n',
+      'PATCH /api/v1/namespaces/m?fieldManager=me',
+      'DELETE /api/v1/namespaces/n?dryRun=All',
+    ]);
   });
 
   test.each<[string, (team: Client) => Promise<unknown>]>([

@@ -1,0 +1,33 @@
+/** Objects without a namespace: what is asked for, written and deleted lies beside the namespaces, whatever the verb. */
+import { defineResource } from 'capstan/cache';
+import { isNotFound } from 'capstan/client';
+import { expect, test } from 'vitest';
+import { lines, live, type Metadata } from './fixtures.ts';
+
+const Nodes = defineResource<{ metadata: Metadata; spec?: object; status?: object }>()({
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+});
+
+// Of status and delete, only objects in a namespace were tried.
+test('a node has its status written apart from the rest, and is deleted once', async () => {
+  const { client, requests } = await live();
+  const made = await client.create(Nodes, { metadata: { name: 'n' } });
+  const status = { nodeInfo: { kernelVersion: '6' } };
+  const changed = { ...made, spec: { providerID: 'p' }, status };
+  expect(await client.status().update(Nodes, changed)).toMatchObject({ kind: 'Node', status });
+  const read = await client.get(Nodes, { name: 'n' });
+  expect(read.status).toMatchObject(status);
+  expect(read.spec).not.toHaveProperty('providerID');
+  expect(await client.delete(Nodes, { name: 'n' })).toBeUndefined();
+  await expect(client.get(Nodes, { name: 'n' })).rejects.toSatisfy(isNotFound);
+  await expect(client.delete(Nodes, { name: 'n' })).rejects.toSatisfy(isNotFound);
+  expect(lines(requests)).toEqual([
+    'POST /api/v1/nodes',
+    ...['PUT /api/v1/nodes/n/status', 'GET /api/v1/nodes/n', 'DELETE /api/v1/nodes/n'],
+    ...['GET /api/v1/nodes/n', 'DELETE /api/v1/nodes/n'],
+  ]);
+});
