@@ -158,6 +158,10 @@ export const FAULTS: readonly Row[] = [
         file: 'test/client-node/http2-life.test.ts',
         name: 'is found 45 s after the last byte, and all its streams are reset',
       },
+      {
+        file: 'test/client-node/informers.test.ts',
+        name: 'twenty informers share a connection; when the network forgets it they share another 45 s later, and nothing is lost',
+      },
     ],
   },
   {
@@ -246,6 +250,7 @@ export const FAULTS: readonly Row[] = [
         file: 'test/client-node/http2-life.test.ts',
         name: 'with GOAWAY keeps the watches it has, and new requests go to a new connection',
       },
+      { file: 'test/client-node/informers.test.ts', name: 'a server that goes away takes no event with it' },
     ],
   },
   {

@@ -3,14 +3,13 @@ import { FAULTS, MEMORY_FAULTS, type Row } from './rows.ts';
 
 const HEAD = `# What a watch meets
 
-Each fault is injected into the embedded API server (\`capstan/testing\`) under a running informer, while writes go on: after a list, after
-a stream of initial objects, and over \`fetch\`. Every test ends with the cache equal to the server's list, each object's states told in order, nothing skipped, one delete for
-each delete that was missed, and the informer running. No error ends an informer; only \`stop\` does.
+No error ends an informer; only \`stop\` does. In \`test/cache/faults.test.ts\`, where the tests without a file are, each fault is injected
+into the embedded API server (\`capstan/testing\`) under a running informer, while writes go on: after a list, after a stream of initial objects, and over \`fetch\`. Every
+one of them ends with the cache equal to the server's list, each object's states told in order, nothing skipped, one delete for each delete that was missed, and the informer
+running. The tests of other files show that part of it which they are named for.
 
 This page is written from \`test/cache/faults/rows.ts\`, and a test holds that it is.
 `;
-
-const IN_FAULTS = 'test/cache/faults.test.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
@@ -32,8 +31,6 @@ const table = (rows: readonly Row[]): string =>
 
 export const page = (): string =>
   `${HEAD}
-Tests without a file are in \`${IN_FAULTS}\`.
-
 ${table(FAULTS)}
 
 ## WebAssembly and memory
