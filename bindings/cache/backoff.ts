@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { invalid } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 
 /** What of the back-off is to be different; all times are milliseconds. */
 export interface BackoffOptions {
@@ -15,6 +16,20 @@ export interface BackoffOptions {
   capMs?: number;
   /** Each delay d is random in [d, (1 + jitter) d). Default 1. */
   jitter?: number;
+}
+
+/** A user's `random`, which would end what waits by it: what it throws, and what is no number in [0, 1), is reported, and 0.5 taken in its place. */
+export function guardRandom(random: () => number): () => number {
+  return () => {
+    try {
+      const value: unknown = random();
+      if (typeof value === 'number' && value >= 0 && value < 1) return value;
+      throw invalid('random()', 'a number in [0, 1)', value);
+    } catch (error) {
+      handleError(error, 'option random');
+      return 0.5;
+    }
+  };
 }
 
 /** "If we don't backoff for 2min, assume API server is healthy and we reset the backoff." */

@@ -24,7 +24,7 @@ export const WATCH_LIST_BY_DEFAULT = false;
 /** How a reflector lists, watches and waits. client-go: ReflectorOptions, and the fields of a Reflector. */
 export interface ReflectorOptions<T = object> {
   clock?: Clock;
-  /** In [0, 1): jitter of the back-off and of timeoutSeconds. */
+  /** In [0, 1): jitter of the back-off and of timeoutSeconds. Default Math.random. What it throws, or gives beyond that, is reported through handleError, and 0.5 taken. */
   random?: () => number;
   /** Milliseconds between two questions to `shouldResync` while watching; 0, the default, is never. A function is asked anew each time. */
   resyncPeriod?: number | (() => number);

@@ -10,7 +10,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
-import { Backoff } from './backoff.ts';
+import { Backoff, guardRandom } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import type { Caller, ListWatch } from './list-watch.ts';
 import { type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
@@ -107,14 +107,14 @@ export class Reflector<T extends object, I extends string = never> {
     this.#store = store;
     this.#decoder = options.decoder ?? jsonDecoder(listWatch.expected);
     this.#clock = clock;
-    this.#random = random;
+    this.#random = guardRandom(random);
     this.#options = options;
     const period = typeof resyncPeriod === 'function' ? resyncPeriod : () => resyncPeriod;
     this.#resync = new ResyncTimer(clock, period, () => {
       if (options.shouldResync?.() ?? true) store.resync?.();
     });
     this.#onError = watchErrorHandler ?? ((error, failure) => this.#report(error, failure));
-    this.#backoff = new Backoff(clock, random, options.backoff);
+    this.#backoff = new Backoff(clock, this.#random, options.backoff);
     this.#internalErrors = new RetryWithDeadline(this.#clock, this.#options.maxInternalErrorRetryDuration ?? 0);
     this.#streams = options.watchList ?? WATCH_LIST_BY_DEFAULT;
   }

@@ -3,7 +3,7 @@
  * then the cache is behind the server, and everything is asked for again after a while, as after a failure of the server.
  */
 import type { Clock } from '../clock.ts';
-import { Backoff } from './backoff.ts';
+import { Backoff, guardRandom } from './backoff.ts';
 import { sleep } from './wait.ts';
 
 export class Rounds {
@@ -19,7 +19,7 @@ export class Rounds {
   constructor(clock: Clock, random: () => number, refused: (error: unknown, afterMs: number) => void) {
     this.#clock = clock;
     this.#refused = refused;
-    this.#backoff = new Backoff(clock, random);
+    this.#backoff = new Backoff(clock, guardRandom(random));
   }
 
   /** Round after round until the signal fires. A round ends with its own signal. */

@@ -171,6 +171,28 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
+  // `random` is asked by each watch and each wait: what it threw ended the reflector, and a NaN was asked for as timeoutSeconds.
+  test.each<[string, () => number]>([
+    [
+      'throws',
+      () => {
+        throw new Error('broken random');
+      },
+    ],
+    ['gives NaN', () => Number.NaN],
+    ['gives 1', () => 1],
+    ['gives -1', () => -1],
+    ['gives a text', () => '0.5' as unknown as number],
+  ])('a random that %s is reported, and counts as 0.5', async (_, random) => {
+    const server = new Replies(refuses(500, 'InternalError'), lists, holds);
+    const { clock, failures, names, stop } = await listing(server, { random });
+    await clock.run(1200);
+    expect([names(), failures.map(({ afterMs }) => afterMs)]).toEqual([['a'], [1200]]);
+    expect(server.requests.at(-1)?.query?.timeoutSeconds).toBe('450');
+    expect(reported).toHaveLength(2);
+    await stop();
+  });
+
   test('a store that does not take a list is told as such, and the list is asked for again', async () => {
     const store = new Indexer<ConfigMap>();
     const replace = store.replace.bind(store);

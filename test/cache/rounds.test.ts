@@ -78,6 +78,21 @@ describe('a change that the cache could not take over', () => {
     await stop();
   });
 
+  // What it threw rejected the run.
+  test('is asked for again also by a random that throws', async () => {
+    const random = (): never => {
+      throw new Error('broken random');
+    };
+    const { clock, server, informer, stop } = await follow({ random });
+    vi.spyOn(Indexer.prototype, 'exchange').mockImplementationOnce(() => {
+      throw new CapstanError('OUT_OF_MEMORY', 'no room');
+    });
+    server.put('a');
+    await clock.run(1200);
+    expect(informer.getIndexer().listKeys()).toEqual(['default/a']);
+    await stop();
+  });
+
   test('ends no informer, however often it happens, and asks no faster than the back-off', async () => {
     const { clock, server, informer, stop } = await follow();
     const spy = vi.spyOn(Indexer.prototype, 'replace').mockImplementation(() => {
