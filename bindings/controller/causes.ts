@@ -54,6 +54,12 @@ export interface KnownCauses {
 
 export const NO_CAUSES: KnownCauses = { causes: Object.freeze([]), moreCauses: 0 };
 
+/** The causes of a run that begins at `now`: a requeueAfter that is not due then has led to nothing, and comes last. */
+export function inTurn(causes: readonly Cause[], now: number): readonly Cause[] {
+  const place = causes.length > 1 ? causes.findIndex(({ due }) => due !== undefined && due > now) : -1;
+  return place < 0 ? causes : [...causes.toSpliced(place, 1), causes[place] as Cause];
+}
+
 export class Causes {
   readonly #places = new RequestMap<Place>();
   /** Places with causes. */

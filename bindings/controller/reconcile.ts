@@ -36,8 +36,9 @@ export interface ReconcileContext<T> {
   /** A random UUID: what this run says and does can be found by it. controller-runtime: `controller.ReconcileIDFromContext`. */
   readonly reconcileId: string;
   /**
-   * Why: what has asked for this run since the one before, in order. Of more than eight the first ones and the newest. Empty where something
-   * else than the controller's sources added the request to its queue. For people and logs: to decide by it would lose what a
+   * Why: what has asked for this run since the one before, in order, but for a `requeueAfter` that is not due yet: it was merged into
+   * this run without leading to it, and comes last. Of more than eight the first ones and the newest. Empty where something else than the
+   * controller's sources added the request to its queue. For people and logs: to decide by it would lose what a
    * controller that restarts has not seen.
    */
   readonly causes: readonly Cause[];

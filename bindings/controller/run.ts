@@ -1,7 +1,7 @@
 /** One reconcile: what it is about, when it began and how it ended. Kept for a while after its end, so it holds nothing but that. */
 import { nameOfError, ownText, textOfError, wordsEnd } from '../error-text.ts';
 import type { Request } from '../request.ts';
-import type { KnownCauses } from './causes.ts';
+import { inTurn, type KnownCauses } from './causes.ts';
 import type { Outcome } from './reconcile.ts';
 import type { ErrorReport, RunReport } from './report.ts';
 import type { Cause } from './source.ts';
@@ -22,7 +22,7 @@ export class Run {
     this.request = request;
     this.id = id;
     this.attempt = attempt;
-    this.causes = causes;
+    this.causes = inTurn(causes, now);
     this.moreCauses = moreCauses;
     this.startedAt = now;
   }

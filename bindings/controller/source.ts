@@ -34,6 +34,8 @@ export interface Cause {
   readonly attempt?: number;
   /** When it happened, in milliseconds of the controller's clock. */
   readonly at: number;
+  /** When the run is to come that `requeueAfter` asked for, by the same clock. */
+  readonly due?: number;
 }
 
 /** What an event handler adds requests to. */

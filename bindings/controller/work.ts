@@ -236,9 +236,9 @@ export class Work<T extends object> {
     this.#parts.causes.add(request, this.#causeAfter(run));
   }
 
-  #causeAfter({ outcome, attempt, endedAt: at }: Run): Cause {
+  #causeAfter({ outcome, attempt, endedAt: at, requeueAfterMs = 0 }: Run): Cause {
     const source = this.#settings.name;
-    if (outcome === 'requeueAfter') return { kind: outcome, source, at };
+    if (outcome === 'requeueAfter') return { kind: outcome, source, at, due: at + requeueAfterMs };
     return { kind: outcome === 'error' ? 'retry' : 'requeue', source, attempt: attempt + 1, at };
   }
 

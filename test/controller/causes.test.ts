@@ -105,6 +105,26 @@ test('a retry and a requeue are causes too, with the number of the try to come, 
   expect(seen).toEqual(['create@0', 'retry2@0', 'retry3@5', 'requeue4@15 update@34', 'requeueAfter@35']);
 });
 
+// `causes[0]` was the requeueAfter of the run before, though it was 59 s from due and an update had led to the run.
+test('a requeueAfter that is not due comes after what led to the run; one that is due stays in its place', async () => {
+  const again = () => ({ requeueAfter: 60_000 });
+  const { source, seen, start, clock } = whys(answers({ a: [again, again, again] }));
+  await start();
+  source.add('a', {}, causeOf('create', 0));
+  await clock.run(1000);
+  source.add('a', {}, causeOf('update', 1000));
+  await clock.run(1000);
+  await clock.run(60_000);
+  source.add('a', { after: 60_000 }, causeOf('generic', 62_000));
+  await clock.run(60_000);
+  expect(seen).toEqual([
+    'create@0',
+    'update@1000 requeueAfter@0',
+    'requeueAfter@1000',
+    'requeueAfter@61000 generic@62000',
+  ]);
+});
+
 test.each([true, false])(
   'of very many the first ones and the newest are kept, and the others counted (priorities: %s)',
   async (usePriorityQueue) => {
