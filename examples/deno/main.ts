@@ -1,13 +1,14 @@
 /**
- * The controller of hello-controller.ts in Deno: it greets every ConfigMap, and may talk to one address and to nothing else. `kubectl proxy` and
- * `deno task start`, or any server: `deno run --allow-net=HOST:PORT main.ts http://HOST:PORT`. Ctrl-C ends it in order.
+ * A controller in Deno: it greets the ConfigMaps that ask for it by a label (`kubectl label configmap NAME greet=world`), writes to no other, and
+ * may talk to one address and to nothing else. `kubectl proxy` and `deno task start`, or any server:
+ * `deno run --allow-net=HOST:PORT main.ts http://HOST:PORT`. Ctrl-C ends it in order.
  */
 import { defineResource, fetchTransport } from 'capstan/cache';
 import { newClient } from 'capstan/client';
-import { createController } from 'capstan/controller';
+import { createController, labelSelectorPredicate } from 'capstan/controller';
 
 interface ConfigMapObject {
-  metadata: { name: string; namespace: string };
+  metadata: { name: string; namespace: string; labels?: Record<string, string> };
   data?: Record<string, string>;
 }
 
@@ -26,12 +27,15 @@ const client = newClient({ transport, fieldOwner: 'hello-controller' });
 const controller = createController({
   transport,
   for: ConfigMap,
+  predicates: [labelSelectorPredicate('greet')],
   maxConcurrentReconciles: 4,
   logger: { ...console, debug: () => undefined },
   async reconcile(request, { get, signal }) {
     const configMap = get(request); // from the cache; undefined: it was deleted
-    if (configMap === undefined || configMap.data?.greeting === 'hello') return;
-    const body = { data: { greeting: 'hello' } };
+    const name = configMap?.metadata.labels?.greet;
+    const greeting = `Hello, ${name}!`;
+    if (name === undefined || configMap?.data?.greeting === greeting) return;
+    const body = { data: { greeting } };
     await client.patch(ConfigMap, request, { type: 'merge', body }, { signal }); // what it throws comes again after 5 ms, 10 ms …
     console.log(`greeted ${request.namespace}/${request.name}`);
   },

@@ -32,39 +32,43 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
     await run('examples/deno passes the type check of Deno', async () => {
       await outputOf({ command: deno, args: ['check', ...installed, 'main.ts'], cwd, env });
     });
-    await run('examples/deno greets what is there and what comes, with access to its server alone', async () => {
-      const server = await ApiServer.start();
-      try {
-        await create(server, 'first');
-        const address = new URL(server.url).host;
-        const args = ['run', ...installed, '--no-prompt', `--allow-net=${address}`, 'main.ts', server.url];
-        const greeted: string[] = [];
-        const both = new EventTarget();
-        const running = launch({ command: deno, args, cwd, env }, (line) => {
-          if (!line.startsWith('greeted ')) return;
-          greeted.push(line);
-          if (greeted.length === 1) void create(server, 'second');
-          else both.dispatchEvent(new Event('greeted'));
-        });
+    await run(
+      'examples/deno greets what is there and what comes with its label and writes to nothing else, with access to its server alone',
+      async () => {
+        const server = await ApiServer.start();
         try {
-          const ended = running.ended.then((code) => {
-            throw new Error(`ended with ${code}: ${running.tail}`);
+          await create(server, 'alone'); // without the label; the first in the list
+          await create(server, 'first', { greet: 'world' });
+          const address = new URL(server.url).host;
+          const args = ['run', ...installed, '--no-prompt', `--allow-net=${address}`, 'main.ts', server.url];
+          const greeted: string[] = [];
+          const both = new EventTarget();
+          const running = launch({ command: deno, args, cwd, env }, (line) => {
+            if (!line.startsWith('greeted ')) return;
+            greeted.push(line);
+            if (greeted.length === 1) void create(server, 'second', { greet: 'world' });
+            else both.dispatchEvent(new Event('greeted'));
           });
-          const late = (): string => `greeted ${greeted.length} of 2; written last:${running.tail}`;
-          await within(LIMIT_MS, Promise.race([once(both, 'greeted'), ended]), late);
+          try {
+            const ended = running.ended.then((code) => {
+              throw new Error(`ended with ${code}: ${running.tail}`);
+            });
+            const late = (): string => `greeted ${greeted.length} of 2; written last:${running.tail}`;
+            await within(LIMIT_MS, Promise.race([once(both, 'greeted'), ended]), late);
+          } finally {
+            running.end();
+          }
+          const said = greeted.join();
+          if (said !== 'greeted default/first,greeted default/second') throw new Error(`it said ${said}`);
         } finally {
-          running.end();
+          await server.stop();
         }
-        const said = greeted.join();
-        if (said !== 'greeted default/first,greeted default/second') throw new Error(`it said ${said}`);
-      } finally {
-        await server.stop();
-      }
-    });
+      },
+    );
     await run('examples/hello-controller.ts runs as it is, its server included', async () => {
       const args = ['run', ...installed, '--allow-all', 'hello-controller.ts'];
       const output = await outputOf({ command: deno, args, cwd, env });
-      if (output.split('\n').sort().join() !== 'greeted default/first,greeted default/last')
+      if (output.split('\n').sort().join() !== 'greeted default/first,greeted team-a/last')
         throw new Error(`it said ${output}`);
     });
     await run('a manager elects, serves and ends in order', async () => {
@@ -73,8 +77,8 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
   });
 }
 
-async function create(server: ApiServer, name: string): Promise<void> {
-  const body = JSON.stringify({ metadata: { name } });
+async function create(server: ApiServer, name: string, labels = {}): Promise<void> {
+  const body = JSON.stringify({ metadata: { name, labels } });
   const headers = { 'content-type': 'application/json' };
   await fetch(`${server.url}/api/v1/namespaces/default/configmaps`, { method: 'POST', headers, body });
 }
