@@ -1,9 +1,15 @@
-/** The smallest whole controller: it greets every ConfigMap. Run it with `node examples/hello-controller.ts` after a build. */
-import { defineResource, type KubeObject } from 'capstan/cache';
-import { createController } from 'capstan/controller';
+/** The smallest whole controller: it greets the ConfigMaps with a label `greet`. Run it with `node examples/hello-controller.ts` after a build. */
+import { defineResource } from 'capstan/cache';
+import { newClient } from 'capstan/client';
+import { createController, labelSelectorPredicate } from 'capstan/controller';
 import { ApiServer } from 'capstan/testing';
 
-const ConfigMap = defineResource<KubeObject & { data?: Record<string, string> }>()({
+interface ConfigMapObject {
+  metadata: { name: string; namespace: string; labels?: Record<string, string> };
+  data?: Record<string, string>;
+}
+
+const ConfigMap = defineResource<ConfigMapObject>()({
   group: '',
   version: 'v1',
   kind: 'ConfigMap',
@@ -11,26 +17,31 @@ const ConfigMap = defineResource<KubeObject & { data?: Record<string, string> }>
   namespaced: true,
 });
 
-const server = await ApiServer.start(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
-const url = `${server.url}/api/v1/namespaces/default/configmaps`;
-const send = (method: string, path: string, type: string, body: object) =>
-  fetch(path, { method, headers: { 'content-type': type }, body: JSON.stringify(body) });
+const server = await ApiServer.start();
+const transport = server.transport(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
+const client = newClient({ transport });
 
 const controller = createController({
-  transport: server.transport(),
+  transport,
   for: ConfigMap,
+  predicates: [labelSelectorPredicate('greet')],
   maxConcurrentReconciles: 4,
-  async reconcile(request, { get }) {
+  async reconcile(request, { get, signal }) {
     const configMap = get(request); // from the cache; undefined: it was deleted
-    if (configMap === undefined || configMap.data?.greeting === 'hello') return;
-    const patch = { data: { greeting: 'hello' } };
-    const answer = await send('PATCH', `${url}/${request.name}`, 'application/merge-patch+json', patch);
-    if (!answer.ok) throw new Error(await answer.text()); // comes again after 5 ms, 10 ms, 20 ms …
+    const name = configMap?.metadata.labels?.greet;
+    const greeting = `Hello, ${name}!`;
+    if (name === undefined || configMap?.data?.greeting === greeting) return;
+    const body = { data: { greeting } };
+    await client.patch(ConfigMap, request, { type: 'merge', body }, { signal }); // what it throws comes again after 5 ms, 10 ms …
     console.log(`greeted ${request.namespace}/${request.name}`);
     if (request.name === 'last') void controller.stop(); // a real one runs until its process ends
   },
 });
 
-for (const name of ['first', 'last']) await send('POST', url, 'application/json', { metadata: { name } });
+for (const [namespace, name] of [
+  ['default', 'first'],
+  ['team-a', 'last'],
+] as const)
+  await client.create(ConfigMap, { metadata: { namespace, name, labels: { greet: 'world' } } });
 await controller.run();
 await server.stop();

@@ -49,9 +49,10 @@ test('scheduler: every Pod is bound once and leaves the selector as a deletion, 
   expect(output).toContain('phases: Failed Succeeded; never more than 2 of 2 places taken on a node');
 });
 
-test('hello-controller: greets every ConfigMap and ends', async () => {
+// It patched in "default" whatever the namespace of the request was: a ConfigMap elsewhere was 404 for ever.
+test('hello-controller: greets the ConfigMaps with its label, each in its namespace, and ends', async () => {
   const output = await run('examples/hello-controller.ts');
-  expect(output.trim().split('\n').sort()).toEqual(['greeted default/first', 'greeted default/last']);
+  expect(output.trim().split('\n').sort()).toEqual(['greeted default/first', 'greeted team-a/last']);
 });
 
 test('provisioner: every claim gets a volume and a directory, and those that are deleted take theirs with them', async () => {
