@@ -62,8 +62,8 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  * @example
  * const queue = new PriorityQueue();
  * queue.addWithOpts({ priority: -100 }, 'default/web', 'default/db');
- * queue.addWithOpts({ priority: 10, after: 500 }, 'default/web'); // in half a second, unless it is handed out before
- * const { item, priority } = await queue.getWithPriority(); // 'default/web', -100
+ * queue.addWithOpts({ priority: 10, after: 500 }, 'default/web'); // a delay for a ready item is ignored, its priority is not
+ * const { item, priority } = await queue.getWithPriority(); // 'default/web', 10: the higher priority counts at once, and it stays ready
  */
 export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   readonly #ages: boolean;
