@@ -263,6 +263,24 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await waits(60_000)).toBe(5000);
   });
 
+  // They were counted with the queue: "7" where four waited, and with a filter "3 of 4" where none of the four matched.
+  it('counts what was given up beside the queue', async () => {
+    const keys = [1, 2, 3].map((i) => keyOf(`bad-${i}`, { state: 'failed' }));
+    const queue = { ready: 0, waiting: 4, processing: 0, hasPriorities: true };
+    const waiting = [1, 2, 3, 4].map((i) => keyOf(`shop-${i}`, { state: 'waiting' }));
+    const heading = `[...document.querySelectorAll('h3')].find((each) => each.textContent.startsWith('Queue')).textContent`;
+    for (const [listed, more, said] of [
+      [waiting, false, 'Queue 4'],
+      [[...keys, ...waiting], false, 'Queue 4, and 3 given up'],
+      [keys, false, 'Queue 0 of 4, and 3 given up'],
+      [[...keys, ...waiting.slice(1)], true, 'Queue 3 of 4, and at least 3 given up'],
+    ] as const) {
+      show({ keys: listed, queue, more });
+      const page = await open();
+      expect(await page.evaluate(heading)).toBe(said);
+    }
+  });
+
   it('asks for more keys when there are more, up to a thousand', async () => {
     show({ keys: Array.from({ length: 1001 }, (_, i) => keyOf(`site-${i}`)) });
     const page = await openByHand();

@@ -118,7 +118,6 @@ export function controller(
   actions: Actions,
 ): Description {
   const { name, groupKind, queue, workers, totals, keys, recent, more } = report;
-  const total = queue.ready + queue.waiting + queue.processing;
   const none = filter === '' ? 'The queue is empty.' : 'No request in the queue matches.';
   return section(
     `controller ${name}`.replace(/\s/g, '-'),
@@ -141,16 +140,7 @@ export function controller(
       amount('terminal', figure(totals.terminal), totals.terminal > 0),
     ),
     sources(report, caches),
-    h(
-      'h3',
-      {},
-      'Queue',
-      h(
-        'span',
-        { class: 'soft' },
-        ` ${keys.length < total ? `${figure(keys.length)} of ${figure(total)}` : figure(keys.length)}`,
-      ),
-    ),
+    h('h3', {}, 'Queue', h('span', { class: 'soft' }, ` ${inQueue(report)}`)),
     keys.length === 0 ? h('p', { class: 'empty' }, none) : keyTable(report, now, actions),
     more && moreKeys(limit, actions),
     h('h3', {}, 'Recent runs', h('span', { class: 'soft' }, ` ${figure(recent.length)}`)),
@@ -158,6 +148,15 @@ export function controller(
       ? h('p', { class: 'empty' }, filter === '' ? 'Nothing has been reconciled yet.' : 'No recent run matches.')
       : runTable(recent, now, actions),
   );
+}
+
+/** What was given up is listed with the queue, but not in it. */
+function inQueue({ queue, keys, more }: ControllerReport): string {
+  const total = queue.ready + queue.waiting + queue.processing;
+  const givenUp = keys.filter(({ state }) => state === 'failed').length;
+  const queued = keys.length - givenUp;
+  const count = queued < total ? `${figure(queued)} of ${figure(total)}` : figure(queued);
+  return givenUp === 0 ? count : `${count}, and ${more ? 'at least ' : ''}${figure(givenUp)} given up`;
 }
 
 /** As many as are asked for at most: page/debug-page.ts. */
