@@ -286,6 +286,26 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
+  // A Pod whose node is lost was shown as starting, and one that was marked for deletion was said to be "Running".
+  it('shows that nothing is known of a Pod, and says that one leaves', async () => {
+    await open();
+    const pod = await firstRunning();
+    const { name } = pod.metadata;
+    await page.evaluate(`window.kept = document.querySelector(${JSON.stringify(tile(pod))})`);
+    await cluster.client.patch(Pod, pod.metadata, {
+      type: 'merge',
+      body: { metadata: { finalizers: ['example.com/stay'] } },
+    });
+    await cluster.setStatus(pod, { phase: 'Unknown', reason: 'NodeLost' });
+    await page.until(`!['running', 'starting'].includes(kept.dataset.state)`);
+    expect(await page.evaluate('kept.dataset.state')).toBe('unknown');
+    expect(await text('#log li')).toContain(`${name} NodeLost on ${pod.spec?.nodeName}`);
+    await cluster.client.delete(Pod, pod.metadata);
+    await page.until(`kept.dataset.state === 'leaving'`);
+    expect(await text('#log li')).toContain(`${name} is leaving ${pod.spec?.nodeName}`);
+    expect(page.complaints).toEqual([]);
+  });
+
   it('filters by labels, and says what is wrong with a selector', async () => {
     await open();
     const pods = await cluster.pods();

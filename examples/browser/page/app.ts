@@ -47,8 +47,10 @@ const board = new Board(
 );
 
 function said(pod: PodObject): string {
-  const at = pod.spec?.nodeName === undefined ? '' : ` on ${pod.spec.nodeName}`;
-  return `${stateOf(pod) === 'running' ? 'runs' : reasonOf(pod)}${at}`;
+  const state = stateOf(pod);
+  const node = pod.spec?.nodeName;
+  if (state === 'leaving') return `is leaving ${node ?? ''}`.trimEnd();
+  return `${state === 'running' ? 'runs' : reasonOf(pod)}${node === undefined ? '' : ` on ${node}`}`;
 }
 
 const podHandler = pods.addEventHandler({

@@ -2,13 +2,14 @@
 import type { NodeObject, PodObject } from '../resources.ts';
 
 /** In the order of the legend. */
-export const STATES = ['running', 'starting', 'waiting', 'failing', 'failed', 'done', 'leaving'] as const;
+export const STATES = ['running', 'starting', 'waiting', 'failing', 'failed', 'unknown', 'done', 'leaving'] as const;
 export type State = (typeof STATES)[number];
 
 export function stateOf({ metadata, spec, status }: PodObject): State {
   if (metadata.deletionTimestamp !== undefined) return 'leaving';
   if (status?.phase === 'Succeeded') return 'done';
   if (status?.phase === 'Failed') return 'failed';
+  if (status?.phase === 'Unknown') return 'unknown'; // its node is not heard of
   const containers = status?.containerStatuses ?? [];
   if (containers.some(({ ready, state }) => ready === false && /BackOff|Err/.test(state?.waiting?.reason ?? '')))
     return 'failing';
