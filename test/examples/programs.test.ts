@@ -26,6 +26,12 @@ function counted(output: string, way: string): { requests: number; bytes: number
   return { requests: Number(requests), bytes: Number(bytes), stale, rest };
 }
 
+/** The README's. */
+function snippetWith(text: string): string {
+  const blocks = markdownBlocks('README.md', readFileSync(`${root}/README.md`, 'utf8'));
+  return blocks.find(({ code }) => code.includes(text))?.code ?? '';
+}
+
 test('discovery: a watch sees every change, sooner than repeated lists and with fewer requests and bytes', async () => {
   const output = await run('examples/discovery.ts');
   const once = counted(output, 'list once');
@@ -80,10 +86,14 @@ test('webhook-source: what is posted to an endpoint reaches the objects that it 
   expect(rolledOut.sort()).toEqual(['blog runs sha256:1', 'news runs sha256:1', 'shop runs sha256:2']);
 });
 
+// It cancelled its only item before the loop over the snapshot, which had nothing to print.
+test('what queues have beyond client-go, of the README: the snapshot shows the item that waits', async () => {
+  const output = await run('--input-type=module-typescript', '--eval', snippetWith('new PriorityQueue('));
+  expect(output).toMatch(/^web waiting 0 \S+\nworking on default\/web\nworking on default\/db\n$/);
+});
+
 // Nothing stopped its loop: Node ended it with a warning of a top-level await that is never settled, and exit code 13.
 test('the queue alone, of the README: works on both keys and ends', async () => {
-  const blocks = markdownBlocks('README.md', readFileSync(`${root}/README.md`, 'utf8'));
-  const snippet = blocks.find(({ code }) => code.includes('new RateLimitingQueue('))?.code ?? '';
-  const output = await run('--input-type=module-typescript', '--eval', snippet);
+  const output = await run('--input-type=module-typescript', '--eval', snippetWith('new RateLimitingQueue('));
   expect(output).toBe('working on default/web\nworking on default/db\n');
 });
