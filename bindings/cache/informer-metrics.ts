@@ -33,6 +33,8 @@ export interface InformerReadings {
  * @example
  * const metrics = new InformerPrometheusProvider();
  * const informer = new SharedIndexInformer(new ListWatch(transport, Pod), { name: 'web', metricsProvider: metrics });
+ * void informer.run(); // no metrics before
+ * await waitForCacheSync({}, informer);
  * console.log(metrics.text()); // informer_queued_items{name="web",group="",version="v1",resource="pods"} 0 …
  */
 export interface InformerMetricsProvider {

@@ -20,6 +20,9 @@ interface Figures {
  * @example
  * const metrics = new InformerPrometheusProvider();
  * const factory = newSharedInformerFactory(transport, { name: 'web', metricsProvider: metrics });
+ * factory.informerFor(Pod);
+ * factory.start(); // no metrics before
+ * await factory.waitForCacheSync();
  * console.log(metrics.text());
  */
 export class InformerPrometheusProvider implements InformerMetricsProvider {
