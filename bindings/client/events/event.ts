@@ -118,8 +118,9 @@ export interface EventDetails {
   readonly reason: string;
   readonly action: string;
   /**
-   * Cut to 1024 bytes. Events that differ in nothing else are an Event for each note. Where ten notes of the last six minutes have theirs, others
-   * are one series: its note is `(combined from similar events): ` and the first of them, as the server lets no note change.
+   * Cut to 1024 bytes. Events that differ in nothing else are an Event for each of the first ten notes, and one series for all others: its
+   * note is `(combined from similar events): ` and the first of them, as the server lets no note change. That ends when none of them has
+   * come for 360 000 ms.
    */
   readonly note?: string;
   /** A second object, such as the one that was made. */

@@ -23,7 +23,7 @@ import {
   requireWord,
   WORD_BYTES,
 } from './event.ts';
-import { SeriesCache } from './series.ts';
+import { FINISH_MS, SeriesCache } from './series.ts';
 import { SpamFilter } from './spam-filter.ts';
 import { EventWriter } from './writer.ts';
 
@@ -213,10 +213,10 @@ export class EventRecorder implements EventSink {
       else this.#writer.add(this.#series.add(event, now));
       return;
     }
-    // The second one makes it a series, which is written; later ones are only counted. Where that is too much said, the end of the series
-    // tells.
+    // The second one makes it a series, which is written; later ones are only counted, unless the last one is long ago. Where that is too much
+    // said, the end of the series tells.
     this.#counts.aggregated++;
-    if (entry.count === 2 && accepted()) this.#writer.add(entry);
+    if ((entry.count === 2 || entry.gap >= FINISH_MS) && accepted()) this.#writer.add(entry);
   }
 
   /** Reported once a minute: a server that is gone would fill the log instead of the queue. */

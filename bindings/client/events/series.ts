@@ -1,8 +1,10 @@
 /**
- * Which Events are the same one again. Isomorphic events (same kind, reason, action, reporter, objects and note) within six
- * minutes of each other are one Event with a series: it is written when it happens first and when it happens again; from then on it
- * is only counted here, and written at its end and every half an hour, as the server forgets an Event after an hour. Of events that
- * differ in nothing but their notes, those whose note is not among ten are one series with the note of its first: the server lets no note change.
+ * Which Events are the same one again. Events of the same kind, reason, action, reporter and objects are a group, which ends when none of them
+ * has come for six minutes. In it each note has an Event, up to ten, and all others together have one with the note of its first, as the
+ * server lets no note change. Such an Event is written when it happens first and when it happens again; from then on it is only counted here,
+ * as a series, and written every half an hour, as the server forgets an Event after an hour, when it comes again after six minutes, and at
+ * the end of its group. Were notes forgotten one by one, an object that fails slowly with a new text each time would go on to have Events
+ * of its own, which the spam filter refuses.
  * client-go: tools/events/event_broadcaster.go; tools/record/events_cache.go EventAggregator. Unlike in the former, the resource version of the
  * object is no part of what is compared: an object whose status changes at each failure would never have a series.
  */
@@ -12,26 +14,31 @@ import { combined, type KubeEvent, microTime, type ObjectReference } from './eve
 /** client-go: finishTime, refreshTime. */
 export const FINISH_MS = 6 * 60_000;
 export const REFRESH_MS = 30 * 60_000;
-/** As many as tools/record remembers; tools/events has no bound. The one that was seen longest ago ends early. Bounds the writes of series, too. */
+/** As many as tools/record remembers; tools/events has no bound. The group that was silent longest ends early. Bounds the writes of series, too. */
 export const MAX_ENTRIES = 4096;
-/** Notes that have an Event of their own at once. client-go: tools/record defaultAggregateMaxEvents. */
+/** Notes of a group that have an Event of their own. client-go: tools/record defaultAggregateMaxEvents. */
 const MAX_NOTES = 10;
 
 /** An Event, how often it has happened, and what of that the server knows. */
 export interface Entry {
-  readonly key: string;
-  /** The key of the series for all notes beyond {@link MAX_NOTES}. */
-  readonly group: string;
   readonly event: KubeEvent;
   count: number;
   /** By the clock. */
   lastSeen: number;
+  /** Between the last two times, in ms. */
+  gap: number;
   /** By the time of day. */
   lastObserved: number;
   /** The count that the server has; 0: it has no such Event. */
   written: number;
   /** What its writer does with it; `new`: it waits to be written for the first time. */
   state: 'idle' | 'new' | 'queued' | 'writing' | 'again';
+}
+
+interface Group {
+  lastSeen: number;
+  /** By their notes; undefined: the one for all other notes. */
+  readonly entries: Map<string | undefined, Entry>;
 }
 
 function groupOf(event: KubeEvent): string {
@@ -54,13 +61,17 @@ export function seriesOf({ count, lastObserved }: Entry): { count: number; lastO
   return { count, lastObservedTime: microTime(lastObserved) };
 }
 
+function slotOf({ entries }: Group, { note }: KubeEvent): string | undefined {
+  return entries.has(note) || entries.size < MAX_NOTES ? note : undefined;
+}
+
 export class SeriesCache {
   readonly #clock: Clock;
   readonly #write: (entry: Entry) => void;
-  /** From the one that was seen longest ago on. */
-  readonly #entries = new Map<string, Entry>();
-  /** How many entries a group has for single notes. */
-  readonly #notes = new Map<string, number>();
+  /** From the one that has been silent longest on. */
+  readonly #groups = new Map<string, Group>();
+  /** Entries of all groups. */
+  #size = 0;
   #finishing: unknown;
   #refreshing: unknown;
 
@@ -70,82 +81,80 @@ export class SeriesCache {
     this.#write = write;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  /** The entry of an event that was seen again now; undefined for one that is not in a series. */
+  /** The entry of an event that was seen again now; undefined for one that has none. Either way its group was not silent. */
   seenAgain(event: KubeEvent, wallMs: number): Entry | undefined {
-    const entry = this.#entries.get(this.#keyOf(event, groupOf(event)));
+    const key = groupOf(event);
+    const group = this.#groups.get(key);
+    if (group === undefined) return undefined;
+    this.#seen(key, group);
+    const entry = group.entries.get(slotOf(group, event));
     if (entry === undefined) return undefined;
     entry.count++;
-    entry.lastSeen = this.#clock.now();
+    entry.gap = group.lastSeen - entry.lastSeen;
+    entry.lastSeen = group.lastSeen;
     entry.lastObserved = wallMs;
-    this.#entries.delete(entry.key);
-    this.#entries.set(entry.key, entry);
     return entry;
   }
 
   /** What was not seen again begins. */
   add(event: KubeEvent, wallMs: number): Entry {
-    const group = groupOf(event);
-    const key = this.#keyOf(event, group);
-    if (key !== group) this.#notes.set(group, this.#notesOf(group) + 1);
-    const lastSeen = this.#clock.now();
-    const fresh = { count: 1, lastSeen, lastObserved: wallMs, written: 0 };
-    const entry: Entry = { key, group, event: key === group ? combined(event) : event, ...fresh, state: 'idle' };
-    this.#entries.set(key, entry);
-    if (this.#entries.size > MAX_ENTRIES) for (const oldest of this.#entries.values()) if (this.#finish(oldest)) break;
+    const key = groupOf(event);
+    const group = this.#groups.get(key) ?? { lastSeen: 0, entries: new Map() };
+    this.#seen(key, group);
+    const slot = slotOf(group, event);
+    const fresh = { count: 1, lastSeen: group.lastSeen, gap: 0, lastObserved: wallMs, written: 0 };
+    const entry: Entry = { event: slot === undefined ? combined(event) : event, ...fresh, state: 'idle' };
+    group.entries.set(slot, entry);
+    this.#size++;
+    for (const [oldest, { entries }] of this.#groups) {
+      if (this.#size <= MAX_ENTRIES) break;
+      this.#finish(oldest, entries);
+    }
     this.#finishing ??= this.#clock.setTimer(() => this.#finishDue(), FINISH_MS);
     this.#refreshing ??= this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
     return entry;
   }
 
-  #notesOf(group: string): number {
-    return this.#notes.get(group) ?? 0;
-  }
-
-  #keyOf({ note = '' }: KubeEvent, group: string): string {
-    const key = `${group} ${note}`;
-    return this.#entries.has(key) || this.#notesOf(group) < MAX_NOTES ? key : group;
+  #seen(key: string, group: Group): void {
+    group.lastSeen = this.#clock.now();
+    this.#groups.delete(key);
+    this.#groups.set(key, group);
   }
 
   /** Ends every series and sets no timer any more. */
   finishAll(): void {
-    for (const entry of this.#entries.values()) this.#finish(entry);
+    for (const [key, group] of this.#groups) this.#finish(key, group.entries);
     this.#clock.clearTimer(this.#finishing);
     this.#clock.clearTimer(this.#refreshing);
   }
 
-  #finish(entry: Entry): boolean {
-    const { key, group } = entry;
-    this.#entries.delete(key);
-    const notes = this.#notesOf(group) - (key === group ? 0 : 1);
-    if (notes > 0) this.#notes.set(group, notes);
-    else this.#notes.delete(group);
-    // A single one was written, is about to be, or was given up: its end is not news.
-    if (entry.count > Math.max(entry.written, 1)) this.#write(entry);
-    return true;
+  #finish(key: string, entries: Group['entries']): void {
+    this.#groups.delete(key);
+    this.#size -= entries.size;
+    this.#writeNews(entries);
+  }
+
+  /** A single one was written, is about to be, or was given up; nor is it news what the server has, and may forget. */
+  #writeNews(entries: Group['entries']): void {
+    for (const entry of entries.values()) if (entry.count > Math.max(entry.written, 1)) this.#write(entry);
   }
 
   #finishDue(): void {
     this.#finishing = undefined;
     const now = this.#clock.now();
-    for (const entry of this.#entries.values()) {
-      const left = entry.lastSeen + FINISH_MS - now;
+    for (const [key, group] of this.#groups) {
+      const left = group.lastSeen + FINISH_MS - now;
       if (left > 0) {
         this.#finishing = this.#clock.setTimer(() => this.#finishDue(), left);
         return;
       }
-      this.#finish(entry);
+      this.#finish(key, group.entries);
     }
   }
 
   #refreshAll(): void {
     this.#refreshing = undefined;
-    for (const entry of this.#entries.values()) {
-      if (entry.count > 1) this.#write(entry);
-    }
-    if (this.#entries.size > 0) this.#refreshing = this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
+    for (const { entries } of this.#groups.values()) this.#writeNews(entries);
+    if (this.#size > 0) this.#refreshing = this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
   }
 }
