@@ -15,8 +15,8 @@ import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import { type Owned, type OwnsOptions, problem, type Watched, type WatchesOptions, type WatchPlan } from './watches.ts';
 
-/** What there is of an object that is watched by its metadata. */
-type MetadataOf<O> = Pick<O, keyof O & keyof KubeObject>;
+/** What there is of an object that is watched by its metadata. Keys that are known whatever O is: of others a generic caller could read none. */
+type MetadataOf<O> = Pick<O & KubeObject, keyof KubeObject>;
 
 /** The builder of {@link newControllerManagedBy}. Each method answers the builder itself, typed by what `for` was given. */
 export class ControllerBuilder<T extends object = KubeObject> {

@@ -1,5 +1,5 @@
 /** The builder, and the options of one object. controller-runtime: pkg/builder/controller_test.go and pkg/controller/controller_test.go. */
-import { type Resource, StatusError } from 'capstan/cache';
+import { type KubeObject, type Resource, StatusError } from 'capstan/cache';
 import type { Client } from 'capstan/client';
 import {
   asReconciler,
@@ -250,17 +250,28 @@ describe('the builder', () => {
       .watchesMetadata(
         Part,
         enqueueRequestsFromMapFunc((part) => {
-          expectTypeOf(part).toEqualTypeOf<Pick<TestObject, 'apiVersion' | 'kind' | 'metadata'>>();
+          expectTypeOf(part).toExtend<Pick<TestObject, 'apiVersion' | 'kind' | 'metadata'>>();
+          expectTypeOf(part).not.toHaveProperty('spec');
           return [];
         }),
-        {
-          predicates: [
-            { create: (event) => accept(expectTypeOf(event.object).toEqualTypeOf<Omit<TestObject, 'spec'>>()) },
-          ],
-        },
+        { predicates: [{ create: (event) => accept(expectTypeOf(event.object).not.toHaveProperty('spec')) }] },
       )
       .named(fresh())
       .complete(() => {});
+    // Then nothing could be read of an object whose type is a parameter: a helper for any resource did not compile.
+    const byLabel = <T extends KubeObject & { metadata?: { labels?: Record<string, string> } }>(
+      resource: Resource<T, string>,
+    ) =>
+      newControllerManagedBy(manager).watchesMetadata(
+        resource,
+        enqueueRequestsFromMapFunc(({ metadata: { namespace = '', labels: { app: name = '' } = {} } = {} }) => [
+          { namespace, name },
+        ]),
+        { predicates: [{ update: ({ objectNew }) => objectNew.metadata?.name !== '' }] },
+      );
+    const ofAny = <T extends object>(resource: Resource<T>, handler: EventHandler) =>
+      newControllerManagedBy(manager).watchesMetadata(resource, handler);
+    expectTypeOf(byLabel).returns.toEqualTypeOf(ofAny(Part, enqueueRequestForObject()));
     createController({
       transport: new FakeCluster(),
       for: Widget,
