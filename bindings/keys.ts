@@ -68,12 +68,14 @@ function stringItem(item: unknown): string {
 
 /**
  * Any item of a limiter without a key function. A controller hands it requests, whatever it was made with; the length keeps `('a', 'b/c')` and
- * `('a/b', 'c')` apart. What it throws is a CapstanError.
+ * `('a/b', 'c')` apart. An item with more than the two parts is another kind of item: they alone would merge those of two clusters. What it throws
+ * is a CapstanError.
  */
 export function limitedItem(item: unknown): string {
   if (typeof item === 'string') return item;
   try {
     readRequest(item as Request);
+    if (hasMore(item as Request)) throw invalid('item', 'no member but namespace and name', item);
   } catch (cause) {
     throw new CapstanError(
       'INVALID_ARGUMENT',
@@ -82,6 +84,13 @@ export function limitedItem(item: unknown): string {
     );
   }
   return `${namespaceOf.length}/${namespaceOf}/${nameOf}`;
+}
+
+/** Whether an item has members of its own beside those of a request. */
+export function hasMore(item: Request): boolean {
+  for (const member in item)
+    if (member !== 'namespace' && member !== 'name' && Object.hasOwn(item, member)) return true;
+  return false;
 }
 
 function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {

@@ -23,7 +23,7 @@ export interface LimiterOptions<T> {
   /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
   clock?: Clock;
   /**
-   * What makes two items the same. Needed unless items are strings or requests. Requests cost half as much with `requestKey`: without it their
+   * What makes two items the same. Needed unless items are strings or requests, which have no members but namespace and name. Requests cost half as much with `requestKey`: without it their
    * parts are joined at each call.
    */
   key?: KeyFunction<T>;

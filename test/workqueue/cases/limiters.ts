@@ -138,6 +138,33 @@ export function limiterCases({ name, within }: Implementation): void {
       expectError(make, 'INVALID_ARGUMENT', new RegExp(named, 'i'));
     });
 
+    // Of the same object in two clusters both had one back-off, as only two of the three parts were looked at.
+    test('items that are more than a request are refused without a key function', () => {
+      const limiter = within(() => new ItemExponentialFailureRateLimiter<Request>(5, 10));
+      const inCluster = { cluster: 'a', namespace: 'b', name: 'c' };
+      for (const call of ['when', 'numRequeues', 'forget'] as const) {
+        expectError(() => limiter[call](inCluster), 'INVALID_ARGUMENT', /a string or a request .* "key" function/);
+      }
+      const hidden = Object.defineProperty({ namespace: 'b', name: 'c', [Symbol('of its owner')]: 1 }, 'more', {
+        value: 1,
+      });
+      class Inherits {
+        namespace = 'b';
+        name = 'c';
+      }
+      Object.assign(Inherits.prototype, { more: 1 });
+      for (const item of [hidden, new Inherits()]) limiter.when(item);
+      expect(limiter.numRequeues({ namespace: 'b', name: 'c' })).toBe(2);
+      const byCluster = within(
+        () =>
+          new ItemExponentialFailureRateLimiter<typeof inCluster>(5, 10, {
+            key: (item) => Object.values(item).join(' '),
+          }),
+      );
+      byCluster.when(inCluster);
+      expect(byCluster.numRequeues({ ...inCluster, cluster: 'b' })).toBe(0);
+    });
+
     test('items of the wrong type and key functions that return none are typed errors', () => {
       const strings = within(() => new ItemExponentialFailureRateLimiter(5, 10));
       for (const item of [{ id: 1 }, { namespace: 'a' }, { name: 'a' }, 5, null, undefined]) {
