@@ -3,6 +3,7 @@
  * of a request what it understands. controller-runtime: pkg/internal/controller/controller.go, priorityQueueWrapper.
  */
 import { CapstanError, hasCode, invalid } from '../errors.ts';
+import { hasMore } from '../keys.ts';
 import { type Request, requestKey } from '../request.ts';
 import {
   type AddOptions,
@@ -54,9 +55,21 @@ export function requestQueue(
   options: Omit<QueueOptions<Request>, 'key'>,
 ): RequestQueue {
   const all = { ...options, key: requestKey };
+  const forRequests = limiter && limiterOfRequests(limiter);
   return hasPriorities
-    ? new WithPriorities(new PriorityQueue<Request>(limiter, all), true)
-    : new WithoutPriorities(new RateLimitingQueue<Request>(limiter, all), true);
+    ? new WithPriorities(new PriorityQueue<Request>(forRequests, all), true)
+    : new WithoutPriorities(new RateLimitingQueue<Request>(forRequests, all), true);
+}
+
+/** A handler may add what has more members than a request, such as an object's metadata: a limiter without a key function refuses that. */
+function limiterOfRequests(limiter: RateLimiter<Request>): RateLimiter<Request> {
+  const plain = (request: Request): Request =>
+    hasMore(request) ? { namespace: request.namespace, name: request.name } : request;
+  return {
+    when: (request) => limiter.when(plain(request)),
+    forget: (request) => limiter.forget(plain(request)),
+    numRequeues: (request) => limiter.numRequeues(plain(request)),
+  };
 }
 
 /** A queue that somebody else has made: it is shut down at the end and not disposed of, so that its maker may look at it yet. */

@@ -16,7 +16,7 @@ import { handleError } from '../../bindings/handle-error.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';
-import { fail, rig, TestSource } from './rig.ts';
+import { causeOf, fail, rig, TestSource } from './rig.ts';
 
 let reported: { error: unknown; what: string }[];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -147,6 +147,21 @@ describe('limiters and queues that were not made for requests', () => {
     expect(calls).toEqual(['a@0', 'a@7', 'a@21']);
     expect(controller.report().keys).toMatchObject([{ name: 'a', state: 'waiting', failures: 3 }]);
   });
+
+  // A map function that answers with metadata adds objects that such a limiter refuses: each kept a worker busy with nothing, again and again.
+  test.each([true, false])(
+    'nor does it refuse requests that have more members (priorities: %s)',
+    async (usePriorityQueue) => {
+      const rateLimiter = new ItemExponentialFailureRateLimiter<Request>(7, 60_000);
+      const { source, calls, clock, start, controller } = rig(fail, { rateLimiter, usePriorityQueue });
+      await start();
+      const metadata = { namespace: 'default', name: 'a', uid: 'u' };
+      source.started?.queue.addWithCause({ rateLimited: true }, metadata, causeOf('generic'));
+      await clock.run(7 + 14 + 28);
+      expect(calls).toEqual(['a@7', 'a@21', 'a@49']);
+      expect(controller.report().keys).toMatchObject([{ name: 'a', state: 'waiting', failures: 4 }]);
+    },
+  );
 
   test('a limiter that throws for a request fails the start, which names it', async () => {
     const rateLimiter = { when: broken, forget: broken, numRequeues: broken };
