@@ -31,7 +31,7 @@ const RENEWAL_INTERVAL = 1000;
 
 /**
  * Milliseconds for which a reading is shared: of an exec plugin that hangs, another one runs then for those who ask anew. By age alone, as callers who lose
- * patience at once would else start as many plugins.
+ * patience at once would else start as many plugins; and beside one at most, as nothing ends a plugin that hangs.
  */
 const SHARED_FOR = 30_000;
 
@@ -46,18 +46,17 @@ interface Current {
 
 type Options = RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string | string[]> };
 
-interface Reading extends Current {
-  readonly since: number;
-  readonly result: Promise<Destination>;
-  /** Also those before it that still hang. */
-  readonly settle: (destination: Destination) => void;
+/** The readings of a cluster and user that are under way: the first that succeeds is for all who wait, and so is the last failure where none does. */
+interface Shared extends Current, PromiseWithResolvers<Destination> {
+  /** When the newest was begun. */
+  since: number;
+  pending: number;
 }
 
 export class Credentials {
   readonly #config: KubeConfigLike;
   readonly #clock: Clock;
-  #reading: Reading | undefined;
-  readonly #whose = new WeakMap<Promise<Destination>, Current>();
+  readonly #shared = new Set<Shared>();
   /** The last material that TLS takes, and whose. */
   #fits: (Current & { readonly tls: TlsMaterial }) | undefined;
   /** It was told that former credentials are used. */
@@ -72,28 +71,29 @@ export class Credentials {
     this.#clock = clock;
   }
 
-  /** @param before what the caller has been waiting for: another reading takes its place only where it is of the same cluster and user */
+  /** @param before what the caller has been waiting for, which it is given again: another reading begins for it only where it is of the same cluster and user */
   read(before?: Promise<Destination>): Promise<Destination> {
     const current = currentOf(this.#config);
-    const asked = before && this.#whose.get(before);
-    if (before !== undefined && asked !== undefined && !isCurrent(asked, current)) return before;
     const now = this.#clock.now();
-    const shared = this.#reading;
-    const slow = shared !== undefined && isCurrent(shared, current) ? shared : undefined;
-    if (slow !== undefined && now - slow.since < SHARED_FOR) return slow.result;
-    let settle = (_: Destination): void => undefined;
-    const result = new Promise<Destination>((resolve, reject) => {
-      settle = (destination) => {
-        resolve(destination);
-        slow?.settle(destination);
-      };
-      this.#ask(current).then(settle, reject);
-    }).finally(() => {
-      if (this.#reading?.result === result) this.#reading = undefined;
-    });
-    this.#reading = { ...current, since: now, result, settle };
-    this.#whose.set(result, current);
-    return result;
+    const known = [...this.#shared].find((each) => isCurrent(each, current));
+    if (before !== undefined && known?.promise !== before) return before;
+    if (known !== undefined && (known.pending > 1 || now - known.since < SHARED_FOR)) return known.promise;
+    const shared = known ?? { ...current, ...Promise.withResolvers<Destination>(), since: now, pending: 0 };
+    shared.since = now;
+    shared.pending++;
+    this.#shared.add(shared);
+    this.#ask(current).then(
+      (destination) => {
+        this.#shared.delete(shared);
+        shared.resolve(destination);
+      },
+      (error: unknown) => {
+        if (--shared.pending > 0) return;
+        this.#shared.delete(shared);
+        shared.reject(error);
+      },
+    );
+    return shared.promise;
   }
 
   async #ask(current: Current): Promise<Destination> {

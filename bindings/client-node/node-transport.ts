@@ -36,7 +36,7 @@ export interface Destination extends Target {
   refused?: () => void;
 }
 
-/** Asked again by who waits for a promise that it gave `before`: the same one, or another that may settle sooner. */
+/** Asked again by who waits for a promise that it gave `before`, which may then come to settle sooner. */
 export type Source = (before?: Promise<Destination>) => Promise<Destination> | Destination;
 
 export class NodeTransport implements Transport {
@@ -156,11 +156,15 @@ export class NodeTransport implements Transport {
     const done = new Promise<Destination>((resolve, reject) => {
       onAbort = () => reject(failed('aborted', `${method} ${path}`, signal?.reason));
       onClose = () => reject(closed(request));
-      const wait = (on: Promise<Destination>): void => {
-        on.then(resolve, reject);
-        timer = this.#clock.setTimer(() => wait((async () => this.#destination(work))()), ASK_AGAIN);
+      work.then(resolve, reject);
+      const askLater = (): void => {
+        timer = this.#clock.setTimer(() => {
+          askLater();
+          // Whether that goes wrong is no matter to who waits for `work`.
+          (async () => this.#destination(work))().catch(() => undefined);
+        }, ASK_AGAIN);
       };
-      wait(work);
+      askLater();
     });
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#waiting.add(onClose);

@@ -341,3 +341,78 @@ test('a reading that hangs is shared for 30 s, and told of; close() ends the wai
   await expect(ask(transport)).rejects.toThrow(/transport is closed/);
   expect(readings).toBe(3);
 });
+
+/** Requests whose credentials are read when, and as, the test says. */
+async function slow() {
+  const { url } = await guarded('nobody');
+  toldErrors();
+  const clock = new FakeClock();
+  const config = configFor(url, {});
+  const readings: PromiseWithResolvers<string>[] = [];
+  config.applyToHTTPSOptions = async (options) => {
+    const reading = Promise.withResolvers<string>();
+    readings.push(reading);
+    Object.assign(options, { ca: ca.cert, headers: { Authorization: await reading.promise } });
+  };
+  const transport = transportOf(config, { clock });
+  const states: string[] = [];
+  const request = () => {
+    const i = states.push('waits') - 1;
+    return ask(transport).then(
+      (answer) => (states[i] = answer),
+      (error: Error) => (states[i] = error.message.replace(/.*: /, '')),
+    );
+  };
+  return { clock, readings, request, states };
+}
+
+// It was the second reading, that no request needed, whose failure the request had: somebody was still logging in for the first one.
+test('a request is rejected when no reading for it is left, with the last failure', async () => {
+  const { clock, readings, request, states } = await slow();
+  const first = request();
+  await clock.run(31_000);
+  expect(readings).toHaveLength(2);
+  readings[1]?.reject(new Error('another login is running'));
+  await clock.run(9000);
+  expect(states).toEqual(['waits']);
+  readings[0]?.resolve('first');
+  expect(await first).toBe('401 first');
+
+  const second = request();
+  await clock.run(31_000);
+  readings[2]?.reject(new Error('one'));
+  await clock.settle();
+  readings[3]?.reject(new Error('the other'));
+  expect(await second).toBe('the other');
+  expect(readings).toHaveLength(4);
+});
+
+// Who came after the second reading had begun waited for that one alone, also with the answer of the first there.
+test('the first answer is for all who wait, and what comes later for nobody', async () => {
+  const { clock, readings, request } = await slow();
+  const waiting = [request()];
+  await clock.run(31_000);
+  waiting.push(request());
+  await clock.run(4000);
+  readings[0]?.resolve('first');
+  expect(await Promise.all(waiting)).toEqual(['401 first', '401 first']);
+  const later = request();
+  expect(readings).toHaveLength(3);
+  readings[1]?.resolve('second');
+  readings[2]?.resolve('third');
+  expect(await later).toBe('401 third');
+});
+
+// A request that waited for ten minutes started a plugin each thirty seconds, none of which ended.
+test('two readings hang at most', async () => {
+  const { clock, readings, request, states } = await slow();
+  request();
+  for (let i = 0; i < 60; i++) await clock.run(10_000);
+  const last = request();
+  expect([readings.length, states]).toEqual([2, ['waits', 'waits']]);
+  readings[1]?.reject(new Error('killed'));
+  await clock.run(10_000);
+  expect(readings).toHaveLength(3);
+  readings[2]?.resolve('third');
+  expect(await last).toBe('401 third');
+});
