@@ -35,13 +35,13 @@ export interface OwnWrite {
   readonly namespace: string;
   readonly key: string;
   /**
-   * Of an object that is there, its version; of one that was deleted, one that it had. Undefined: the server does not say at which version
+   * Of an object that is there, its version; of one that was deleted, one that it had; of one that is lost, one from after its deletion. Undefined: the server does not say at which version
    * it deleted the object, and the cache did not have it, or at which it bound or evicted one; so whatever the cache has may be from before or after. Who reads it has to ask: see `resolve`.
    */
   readonly version: string | undefined;
   readonly uid: string | undefined;
-  /** `deleting`: deleted, though finalizers may still hold it. */
-  readonly state: 'there' | 'deleting' | 'gone';
+  /** `deleting`: deleted, though finalizers may still hold it. `lost`: deleted, and nobody was asked whether there is another of its name. */
+  readonly state: 'there' | 'deleting' | 'gone' | 'lost';
   /** Whether the object is expected in the cache: not where its selectors leave it out, and not where the server has said that it is gone. */
   expected: boolean;
   /** A reader has waited for it in vain: the next one does not wait. */
@@ -127,18 +127,24 @@ export class OwnWrites {
    * What the server says of an object that was deleted or changed at no known version.
    *
    * @param now the object, `undefined` for none, and the version at which that was so
+   * @param state `lost`: it was not asked for by name
    * @returns what is to be waited for in its place
    */
-  resolve(write: OwnWrite, now: { object: WrittenObject | undefined; version: string | undefined }): OwnWrite {
+  resolve(
+    write: OwnWrite,
+    now: { object: WrittenObject | undefined; version: string | undefined },
+    state: 'there' | 'lost' = 'there',
+  ): OwnWrite {
     const { uid, resourceVersion } = now.object?.metadata ?? {};
     const version = resourceVersion ?? now.version;
     // Where versions cannot be compared, what the server said has to do.
     const known: OwnWrite = {
       ...write,
-      uid,
+      uid: state === 'lost' ? write.uid : uid,
       version: version ?? '0',
-      state: 'there',
+      state,
       expected: now.object !== undefined,
+      late: false,
     };
     if (this.#byKey.get(write.key) === write) this.#byKey.set(write.key, known);
     return known;
@@ -157,7 +163,7 @@ export class OwnWrites {
       const state = stateIn(cache, write);
       if (state === 'caught up') this.forget(write);
       else missing.all.push(write);
-      if (mustWait(state)) missing.now.push(write);
+      if (state === 'stale' || state === 'unknown') missing.now.push(write);
     }
     return missing;
   }
@@ -188,11 +194,12 @@ function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   if (write.uid === undefined || write.uid !== before.uid) {
     // Beside a deletion at no known version nothing can be called newer: whoever reads asks the server for all of it, and no object counts as gone.
     const kept = older || before.version === undefined ? before : { ...write, late: false };
-    return kept.version === undefined && before.state !== write.state ? { ...kept, state: 'there' } : kept;
+    if (kept.version !== undefined && kept.state !== 'lost') return kept;
+    return before.state === write.state ? kept : { ...kept, version: undefined, state: 'there' };
   }
   const newest = older || write.version === undefined ? before : write;
   const states = [before.state, write.state];
-  const state = states.includes('gone') ? 'gone' : states.includes('deleting') ? 'deleting' : 'there';
+  const state = (['lost', 'gone', 'deleting'] as const).find((each) => states.includes(each)) ?? 'there';
   // What changed nothing is waited for no more than what it found.
   const isNew = newest !== before && (write.version !== before.version || state !== before.state);
   return { ...newest, state, late: before.late && !isNew };
@@ -200,11 +207,14 @@ function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
 
 type State = 'caught up' | 'stale' | 'early' | 'unknown';
 
-const mustWait = (state: State): boolean => state === 'stale' || state === 'unknown';
-
 /** Whether a read has to wait for this write now. */
 export function isMissing(cache: CacheView, write: OwnWrite): boolean {
-  return mustWait(stateIn(cache, write));
+  return stateIn(cache, write) === 'stale';
+}
+
+/** Whether the server has to be asked for it now. */
+export function isUnknown(cache: CacheView, write: OwnWrite): boolean {
+  return stateIn(cache, write) === 'unknown';
 }
 
 /**
@@ -217,7 +227,7 @@ export function isLost(cache: CacheView, { key, uid, version, state }: OwnWrite)
   return shown === undefined || shown.uid === uid;
 }
 
-/** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. `unknown`: it takes asking. */
+/** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. `unknown`: it takes asking, and no waiting. */
 function stateIn(cache: CacheView, write: OwnWrite): State {
   if (write.version === undefined) return 'unknown';
   const past = !isOlder(cache.progress(), write.version);
@@ -227,7 +237,10 @@ function stateIn(cache: CacheView, write: OwnWrite): State {
     if (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version)) return 'caught up';
     return metadata === undefined && !write.expected ? 'early' : 'stale';
   }
+  if (past && write.state === 'lost') return 'caught up';
   if (metadata === undefined) return past ? 'caught up' : 'early';
+  // What has the name of one that is lost may be from before it, if the cache is that far behind, as well as from after it.
+  if (write.state === 'lost') return metadata.uid === write.uid ? 'stale' : 'unknown';
   // An object of this name with another uid is what came after, unless it is older than the deleted one was.
   if (metadata.uid !== write.uid) return isOlder(metadata.resourceVersion, write.version) ? 'stale' : 'caught up';
   const marked = metadata.deletionTimestamp !== undefined && !isOlder(metadata.resourceVersion, write.version);

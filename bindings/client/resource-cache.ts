@@ -16,6 +16,8 @@ import {
   isGone,
   isLost,
   isMissing,
+  isUnknown,
+  type Missing,
   type OwnWrite,
   OwnWrites,
   type WrittenObject,
@@ -31,6 +33,8 @@ export interface ResourceCacheOptions {
   /** Milliseconds. */
   readonly readYourWritesTimeout: number;
 }
+
+type Ask = (key: ObjectKey) => Promise<{ object: WrittenObject | undefined; version: string | undefined }>;
 
 type AnyInformer = SharedIndexInformer<never, string>;
 
@@ -131,25 +135,17 @@ export class ResourceCache {
    */
   async catchUp(
     where: { key: string } | { namespace: string; patient: boolean },
-    ask: (key: ObjectKey) => Promise<{ object: WrittenObject | undefined; version: string | undefined }>,
+    ask: Ask,
     signal: AbortSignal | undefined,
   ): Promise<OwnWrite[]> {
     const informer = this.#informer;
     const view = this.#view;
     if (informer === undefined || view === undefined || this.writes.isEmpty()) return [];
-    let missing = 'key' in where ? this.writes.missing(view, where.key) : this.writes.missingIn(view, where.namespace);
-    if (missing.now.some(({ version }) => version === undefined)) {
-      const lost = new Set(missing.all.filter((write) => isLost(view, write)));
-      const namespace = ('namespace' in where && where.namespace) || this.#selection.namespace;
-      const now = lost.size > FEW ? await ask({ namespace, name: '' }) : undefined;
-      const asked = missing.all.map(async (write) => {
-        if (write.version !== undefined) return write;
-        if (now !== undefined && lost.has(write)) return this.writes.resolve(write, now);
-        const { namespace, key } = write;
-        return this.writes.resolve(write, await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }));
-      });
-      missing = this.writes.stillMissing(view, await Promise.all(asked));
-    }
+    const namespace = ('namespace' in where && where.namespace) || this.#selection.namespace;
+    const known = (found: Missing): Promise<Missing> => this.#known(view, found, namespace, ask);
+    let missing = await known(
+      'key' in where ? this.writes.missing(view, where.key) : this.writes.missingIn(view, where.namespace),
+    );
     const { clock, readYourWritesTimeout } = this.#options;
     const patient = 'patient' in where && where.patient;
     const deadline = clock.now() + readYourWritesTimeout;
@@ -161,11 +157,29 @@ export class ResourceCache {
       await waitForChange(informer, come, clock, Math.min(deadline - clock.now(), LOOK_MS), signal);
       const over = clock.now() >= deadline || !(patient || follows(informer));
       if (!over && !come() && !inVain()) continue;
-      missing = this.writes.stillMissing(view, missing.all);
+      missing = await known(this.writes.stillMissing(view, missing.all));
       last = missing.now.at(-1);
       if (over) for (const each of missing.now) each.late = true;
     }
     return missing.now;
+  }
+
+  /** With what the server says in place of what takes asking. */
+  async #known(view: CacheView, found: Missing, namespace: string, ask: Ask): Promise<Missing> {
+    let missing = found;
+    // A second time for those that the cache shows meanwhile.
+    while (missing.now.some((write) => isUnknown(view, write))) {
+      const lost = new Set(missing.all.filter((write) => isLost(view, write)));
+      const now = lost.size > FEW ? await ask({ namespace, name: '' }) : undefined;
+      const asked = missing.all.map(async (write) => {
+        if (now !== undefined && lost.has(write)) return this.writes.resolve(write, now, 'lost');
+        if (!isUnknown(view, write)) return write;
+        const { namespace, key } = write;
+        return this.writes.resolve(write, await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }));
+      });
+      missing = this.writes.stillMissing(view, await Promise.all(asked));
+    }
+    return missing;
   }
 
   /** The version up to which the cache shows everything. */

@@ -4,6 +4,8 @@ import {
   type CacheView,
   isGone,
   isLost,
+  isMissing,
+  isUnknown,
   type OwnWrite,
   OwnWrites,
   type WrittenObject,
@@ -190,6 +192,38 @@ describe('a deletion', () => {
     writes.resolve(unknown, { object: { metadata: { uid: 'after', resourceVersion: '9' } }, version: '20' });
     expect(writes.missing(cache, KEY).now).toEqual([]);
     expect(writes.isEmpty()).toBe(true);
+  });
+
+  // The cache may be so far behind that an object of the name is from before the deleted one, and versions do not tell.
+  test('that is lost takes asking where the cache shows another object of the name, or this client made one', () => {
+    const lost = () => {
+      const [writes, shown] = [new OwnWrites(), view()];
+      writes.add(write('u', undefined, 'gone'), shown.cache);
+      const [unknown] = writes.missing(shown.cache, KEY).now as [OwnWrite];
+      writes.resolve(unknown, { object: undefined, version: '20' }, 'lost');
+      return { writes, ...shown, look: () => writes.missing(shown.cache, KEY) };
+    };
+    const other = lost();
+    expect(other.look()).toMatchObject({ now: [], all: [{ state: 'lost' }] });
+    other.shows('u', '9');
+    expect(other.look().now.map((each) => isMissing(other.cache, each))).toEqual([true]);
+    other.writes.add(write('u', '8'), other.cache);
+    expect(other.look().now).toMatchObject([{ state: 'lost', version: '20' }]);
+    other.shows('other', '11');
+    const [asked] = other.look().now as [OwnWrite];
+    expect(isUnknown(other.cache, asked)).toBe(true);
+    other.writes.resolve(asked, { object: { metadata: { uid: 'other', resourceVersion: '12' } }, version: '25' });
+    expect(other.look().now.map((each) => isMissing(other.cache, each))).toEqual([true]);
+    other.shows('other', '12');
+    expect(other.look().all).toEqual([]);
+
+    const own = lost();
+    own.writes.add(write('mine', '15'), own.cache);
+    expect(own.look().now).toMatchObject([{ version: undefined, state: 'there' }]);
+
+    const quiet = lost();
+    quiet.shows('other', '20');
+    expect(quiet.look().all).toEqual([]);
   });
 
   test('is known by what an answer leaves', () => {

@@ -146,35 +146,6 @@ describe('a read after a write', () => {
     expect((await index).items).toHaveLength(0);
   });
 
-  // A clean-up deleted what others had made, and the next list asked for each of it, all at once: thousands of requests in flight.
-  test('asks once, however many deletions are at no known version, and waits for what the cache still shows', async () => {
-    const { client, others, clock, gate, requests } = await behind();
-    await others.create(ConfigMaps, configMap('shown'));
-    await client.list(ConfigMaps);
-    gate.shut();
-    const deleted = Array.from({ length: 500 }, (_, i) => `d${i}`);
-    for (const name of deleted) await others.create(ConfigMaps, configMap(name));
-    for (const name of ['shown', ...deleted]) await client.delete(ConfigMaps, at(name));
-    // Of two the client made others, which a list has to have.
-    for (const name of ['d0', 'd1']) await client.create(ConfigMaps, configMap(name, { page: '2' }));
-    requests.length = 0;
-    const listing = client.list(ConfigMaps, { namespace: 'default' });
-    await vi.waitFor(() => expect(requests).toHaveLength(3));
-    expect(await settled(clock, listing)).toBe(false);
-    expect(requests.map(({ query }) => query?.limit ?? query?.fieldSelector).sort()).toEqual([
-      '1',
-      'metadata.name=d0',
-      'metadata.name=d1',
-    ]);
-    gate.open();
-    expect((await listing).items.map(({ metadata, data }) => [metadata.name, data])).toEqual([
-      ['d0', { page: '2' }],
-      ['d1', { page: '2' }],
-    ]);
-    expect((await client.list(ConfigMaps)).items).toHaveLength(2);
-    expect(requests).toHaveLength(3);
-  });
-
   // Found by random runs: the object was not in the cache when the list began to wait for another, and was when that had come.
   test('does not show an object that was deleted before, because it came while the list waited for another', async () => {
     const { client, clock, gate } = await behind();
