@@ -127,7 +127,18 @@ function keep<T extends object>(objects: T[], terms: readonly Term<T>[]): T[] {
 
 const optional = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
-const valuesBy = <T extends object>(spec: IndexSpec<T>) => (typeof spec === 'string' ? pathIndexFunc(spec) : spec);
+/** As the index has them: an index function that fails, which the index tells of, gives none. */
+function valuesBy<T extends object>(spec: IndexSpec<T>): (object: T) => readonly string[] {
+  if (typeof spec === 'string') return pathIndexFunc(spec);
+  return (object) => {
+    try {
+      const values: unknown = spec(object);
+      return Array.isArray(values) && values.every((value) => typeof value === 'string') ? values : [];
+    } catch {
+      return [];
+    }
+  };
+}
 
 /** The index over a path; else the one of that name, as the field of controller-runtime's MatchingFields is the name of an index. */
 function indexOver<T extends object>(

@@ -2,7 +2,7 @@
 import { defineResource, newSharedInformerFactory } from 'capstan/cache';
 import { type Client, createOrUpdate, isNotFound, type ListOptions, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
-import { CapstanError } from 'capstan/workqueue';
+import { CapstanError, setErrorHandler } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { at, type ConfigMap, ConfigMaps, cached, configMap, lines, Namespaces, Widgets, widget } from './fixtures.ts';
 
@@ -227,6 +227,34 @@ describe('a cached list', () => {
     const failure = await found('toString=x').catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'UNKNOWN_INDEX', message: expect.stringContaining('none of that name') });
   });
+
+  // The index told of it and had no values; where the list was selected by hand, beside another term or from the server, it was rejected.
+  test.each([{}, { maxBytes: 2000, whenFull: 'metadata' as const }])(
+    'has no object for which the index function fails, with %o',
+    async (factoryOptions) => {
+      const before = setErrorHandler(() => undefined);
+      onTestFinished(() => void setErrorHandler(before));
+      const { client, transport } = await cached({ factoryOptions });
+      const failing = (values: unknown) => (map: ConfigMap) =>
+        map.data?.owner ? [map.data.owner] : (values as string[]);
+      const throws = ({ data }: ConfigMap) => [data!.owner!.trim()];
+      const indexers = { throws, none: failing(undefined), text: failing('x'), mixed: failing(['x', 1]) };
+      const Failing = { ...ConfigMaps, indexers };
+      const live = newClient({ transport });
+      await live.create(Failing, configMap('a', { owner: 'x', filler: 'x'.repeat(2000) }));
+      await live.create(Failing, configMap('b'));
+      for (const name of Object.keys(indexers) as (keyof typeof indexers)[]) {
+        const selections = [
+          { index: { name, value: 'x' } },
+          { fieldSelector: `${name}=x` },
+          { fieldSelector: `throws=x,${name}=x`, namespace: 'default' },
+        ];
+        for (const options of selections) expect(names((await client.list(Failing, options)).items)).toEqual(['a']);
+        const b = { fieldSelector: `metadata.name=b,${name}=x`, namespace: 'default' };
+        expect((await client.list(Failing, b)).items).toEqual([]);
+      }
+    },
+  );
 
   test('says what a limit leaves out, and has no pages', async () => {
     const client = await filled();
