@@ -59,6 +59,7 @@ export class RequestRateLimiter {
    * @param what waits, for that error
    */
   async wait(signal: AbortSignal, what = 'the call'): Promise<void> {
+    if (signal.aborted) throw aborted(what, signal.reason);
     this.#waiting++;
     const before = this.#last;
     const turn = this.#turn(before, signal);

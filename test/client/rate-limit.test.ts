@@ -91,6 +91,14 @@ test('is not used up by those who give up while they wait for a token', async ()
   expect(await went).toBe(500);
 });
 
+// It was said to have waited for the limit.
+test('who has given up already does not wait', async () => {
+  const limiter = new RequestRateLimiter();
+  const waiting = limiter.wait(AbortSignal.abort(), 'GET /api');
+  expect(limiter.waiting()).toBe(0);
+  await expect(waiting).rejects.toMatchObject({ code: 'ABORTED', message: 'GET /api was aborted' });
+});
+
 test('a limited transport says its host', async () => {
   const { transport } = await live();
   const inner: Transport = { ...transport, host: () => 'api.example' };
