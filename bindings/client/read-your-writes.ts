@@ -53,6 +53,8 @@ export interface Missing {
   readonly all: OwnWrite[];
   /** Those for which a read has to wait now. While it waits the cache goes on, and others of them may become such. */
   readonly now: OwnWrite[];
+  /** Those of `now` that take asking the server. */
+  readonly unknown: OwnWrite[];
 }
 
 /** So many writes to objects of one resource are told apart; beyond, the cache has to come past the newest of the oldest. */
@@ -157,13 +159,14 @@ export class OwnWrites {
 
   /** Which of these are still waited for. */
   stillMissing(cache: CacheView, writes: readonly (OwnWrite | undefined)[]): Missing {
-    const missing: Missing = { all: [], now: [] };
+    const missing: Missing = { all: [], now: [], unknown: [] };
     for (const write of writes) {
       if (write === undefined) continue;
       const state = stateIn(cache, write);
       if (state === 'caught up') this.forget(write);
       else missing.all.push(write);
       if (state === 'stale' || state === 'unknown') missing.now.push(write);
+      if (state === 'unknown') missing.unknown.push(write);
     }
     return missing;
   }
@@ -210,11 +213,6 @@ type State = 'caught up' | 'stale' | 'early' | 'unknown';
 /** Whether a read has to wait for this write now. */
 export function isMissing(cache: CacheView, write: OwnWrite): boolean {
   return stateIn(cache, write) === 'stale';
-}
-
-/** Whether the server has to be asked for it now. */
-export function isUnknown(cache: CacheView, write: OwnWrite): boolean {
-  return stateIn(cache, write) === 'unknown';
 }
 
 /**

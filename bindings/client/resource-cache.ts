@@ -16,7 +16,6 @@ import {
   isGone,
   isLost,
   isMissing,
-  isUnknown,
   type Missing,
   type OwnWrite,
   OwnWrites,
@@ -168,12 +167,13 @@ export class ResourceCache {
   async #known(view: CacheView, found: Missing, namespace: string, ask: Ask): Promise<Missing> {
     let missing = found;
     // A second time for those that the cache shows meanwhile.
-    while (missing.now.some((write) => isUnknown(view, write))) {
+    while (missing.unknown.length > 0) {
+      const unknown = new Set(missing.unknown);
       const lost = new Set(missing.all.filter((write) => isLost(view, write)));
       const now = lost.size > FEW ? await ask({ namespace, name: '' }) : undefined;
       const asked = missing.all.map(async (write) => {
         if (now !== undefined && lost.has(write)) return this.writes.resolve(write, now, 'lost');
-        if (!isUnknown(view, write)) return write;
+        if (!unknown.has(write)) return write;
         const { namespace, key } = write;
         return this.writes.resolve(write, await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }));
       });

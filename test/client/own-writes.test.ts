@@ -5,7 +5,6 @@ import {
   isGone,
   isLost,
   isMissing,
-  isUnknown,
   type OwnWrite,
   OwnWrites,
   type WrittenObject,
@@ -165,7 +164,7 @@ describe('a deletion', () => {
     shows('u', '10');
     expect(writes.missing(cache, KEY).now).toHaveLength(1);
     showsNone('11');
-    expect(writes.missing(cache, KEY)).toEqual({ now: [], all: [] });
+    expect(writes.missing(cache, KEY)).toEqual({ all: [], now: [], unknown: [] });
   });
 
   test('at no known version takes asking, whatever else is written beside it', () => {
@@ -210,8 +209,7 @@ describe('a deletion', () => {
     other.writes.add(write('u', '8'), other.cache);
     expect(other.look().now).toMatchObject([{ state: 'lost', version: '20' }]);
     other.shows('other', '11');
-    const [asked] = other.look().now as [OwnWrite];
-    expect(isUnknown(other.cache, asked)).toBe(true);
+    const [asked] = other.look().unknown as [OwnWrite];
     other.writes.resolve(asked, { object: { metadata: { uid: 'other', resourceVersion: '12' } }, version: '25' });
     expect(other.look().now.map((each) => isMissing(other.cache, each))).toEqual([true]);
     other.shows('other', '12');
