@@ -322,14 +322,15 @@ describe('helpers', () => {
       reportingInstance: 'test-1',
     });
     const regarding = objectReference(Wide.resource, object);
-    recorder.event(regarding, { reason: 'Deployed', action: 'Deploying', note: 'ä'.repeat(600) });
+    const deploying = { reason: 'Deployed', action: 'Deploying', note: 'ä'.repeat(600) };
+    recorder.event(regarding, deploying);
     recorder.event(regarding, { type: 'Warning', reason: 'Failed', action: 'Deploying', related: regarding });
     const first = async () => {
       const { items } = await raw<{ items: KubeEvent[] }>('/apis/events.k8s.io/v1/namespaces/default/events');
       return items.filter(({ regarding }) => regarding.name === 'talked-about');
     };
     await expect.poll(async () => (await first()).length, { timeout: 10_000 }).toBe(2);
-    for (let i = 0; i < 4; i++) recorder.event(regarding, { reason: 'Deployed', action: 'Deploying' });
+    for (let i = 0; i < 4; i++) recorder.event(regarding, deploying);
     await recorder.shutdown();
     const events = await first();
     const deployed = events.find(({ reason }) => reason === 'Deployed');
