@@ -57,8 +57,8 @@ export interface ClientOptions {
  * client has written in its namespace. It does not wait for what cannot come: a dry run, an object that the cache's selectors leave out, one that others have
  * deleted. A cache that does not come within `readYourWritesTimeout` costs a request: the server is asked instead, with the same
  * selectors. Only a list by an index, which the server does not have, is rejected then, with TIMEOUT. Not covered are writes that go around this client, and a write whose answer
- * was lost on the way. A deletion of an object that the cache did not have costs the next read of it a request, as the server does not say at which
- * version it deleted something. `readYourWrites: false` reads what is there.
+ * was lost on the way. A deletion of an object that the cache did not have costs the next read of it a request (a list that waits for many of them, one in all),
+ * as the server does not say at which version it deleted something. `readYourWrites: false` reads what is there.
  *
  * Requests are repeated where client-go's are: any on 429 and 5xx with Retry-After, ten times at most; a GET also when its connection was
  * reset. A write whose connection is lost is rejected with a TransportError: it may have been carried out.
