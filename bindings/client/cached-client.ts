@@ -1,7 +1,7 @@
 /**
  * The client that reads from caches and writes to the server. What it keeps true: a read gives what the cache has, once the cache has what
- * this client itself wrote before; where the cache cannot answer (the resource is not cached, the namespace is another's, the writes do not
- * come in time), the server is asked. What a cache hands out is read-only. controller-runtime: pkg/client/client.go, pkg/cache/internal/cache_reader.go.
+ * this client itself wrote before; where the cache cannot answer (the resource is not cached, or not served; the namespace is another's; the writes
+ * do not come in time), the server is asked. What a cache hands out is read-only. controller-runtime: pkg/client/client.go, pkg/cache/internal/cache_reader.go.
  */
 import type { InformerSelection } from '../cache/factory.ts';
 import type { KubeObject } from '../cache/keys.ts';
@@ -127,7 +127,7 @@ export class CachedClient implements Client {
     const key = { name: asked.name, namespace: requireNamespace(resource, asked.namespace) };
     if (typeof key.name !== 'string' || key.name === '') throw invalid('key.name', 'a name', key.name);
     const indexer = await this.#open(cache, resource, options.signal);
-    if (!cache.holds(key.namespace)) return this.#live.get(resource, key, options);
+    if (indexer === undefined || !cache.holds(key.namespace)) return this.#live.get(resource, key, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
       const missing = await cache.catchUp({ key: cacheKey(key) }, ask, options.signal);
@@ -146,6 +146,11 @@ export class CachedClient implements Client {
     options: ListOptions,
   ): Promise<ObjectList<T>> {
     const indexer = await this.#open(cache, resource, options.signal);
+    if (indexer === undefined) {
+      // The error is the server's. Where it has the kind by now, so has the cache soon.
+      await this.#live.list(resource, { namespace, limit: 1, signal: options.signal });
+      return this.#listFrom(cache, resource, namespace, options);
+    }
     if (!cache.holds(namespace)) return this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
@@ -256,8 +261,9 @@ export class CachedClient implements Client {
     cache: ResourceCache,
     resource: Resource<T, string>,
     signal: AbortSignal | undefined,
-  ): Promise<Indexer<T, string>> {
+  ): Promise<Indexer<T, string> | undefined> {
     const indexer = await cache.open(resource, signal);
+    if (indexer === undefined) return undefined;
     const { namespace } = cache.asked;
     if (namespace === undefined) this.#opened.set(resource, cache);
     else {

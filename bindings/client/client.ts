@@ -17,7 +17,8 @@ export interface ClientOptions {
   readonly transport: Transport;
   /**
    * Where `get` and `list` read. The first read of a resource asks it for an informer, starts that and waits until it has synced; the
-   * factory's `shutdown` ends it. Without a cache every read asks the server, and so does one of a namespace that is not among those of the cache.
+   * factory's `shutdown` ends it. Without a cache every read asks the server, and so does one of a namespace that is not among those of the cache,
+   * or of a resource that the server does not have: a 404, and no informer that waits for it.
    */
   readonly cache?: SharedInformerFactory;
   /** Resources that are never read from the cache, such as Secrets of which there are many. */

@@ -6,7 +6,9 @@ import type { InformerSelection, SharedInformerFactory } from '../cache/factory.
 import type { SharedIndexInformer } from '../cache/informer.ts';
 import type { Resource } from '../cache/resource.ts';
 import { selectionMatcher } from '../cache/selection.ts';
+import { isNotFound } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
+import { sleep } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
@@ -39,6 +41,9 @@ type AnyInformer = SharedIndexInformer<never, string>;
 
 /** How often a read that waits for a write looks whether the cache still follows the server. */
 const LOOK_MS = 200;
+
+/** Milliseconds. A server that takes longer to say whether it has a kind is left to the informer, which has its own ways with it. */
+const SERVED_MS = 10_000;
 
 /** So many deletions at no known version are asked for one by one; for more, one version from after all of them does. */
 const FEW = 4;
@@ -90,12 +95,13 @@ export class ResourceCache {
 
   /**
    * Makes and starts the informer where that has not been done, adds the indices of the resource to it, and waits until it has synced.
+   * Resolves with undefined where the server does not have the resource, for which an informer would wait in vain.
    * Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT, STOPPED or ABORTED.
    */
   async open<T extends object>(
     resource: Resource<T, string>,
     signal: AbortSignal | undefined,
-  ): Promise<Indexer<T, string>> {
+  ): Promise<Indexer<T, string> | undefined> {
     const { factory, clock, syncTimeout, failOnMissingInformer } = this.#options;
     if (failOnMissingInformer && !factory.has(resource, this.asked)) {
       throw new CapstanError(
@@ -103,6 +109,7 @@ export class ResourceCache {
         `there is no informer for ${this.#describe}, and readerFailOnMissingInformer is set: ask the factory for one, or read live`,
       );
     }
+    if (!(await this.#isServed(resource, signal))) return undefined;
     const informer = factory.informerFor(resource, this.asked);
     this.#use(informer as unknown as AnyInformer);
     // By itself, as others of the factory may not be meant to start yet. Who shuts the factory down ends it too.
@@ -123,6 +130,20 @@ export class ResourceCache {
       await waitForChange(informer, () => informer.hasSynced() || informer.isStopped(), clock, left, signal);
     }
     return informer.getIndexer() as unknown as Indexer<T, string>;
+  }
+
+  /** Asked before there is an informer, and again when it has found nothing to list. */
+  async #isServed<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined): Promise<boolean> {
+    const { factory, clock } = this.#options;
+    const informer = factory.has(resource, this.asked) ? factory.informerFor(resource, this.asked) : undefined;
+    if (informer?.hasSynced()) return true;
+    if (informer !== undefined && !isNotFound(informer.status().lastFailure?.error)) return true;
+    const over = new AbortController();
+    const either = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
+    const asking = factory.isServed(resource as Resource<T, never>, { selection: this.asked, signal: either });
+    const served = await Promise.race([asking, sleep(clock, SERVED_MS, either)]);
+    over.abort();
+    return served !== false;
   }
 
   /**

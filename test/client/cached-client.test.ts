@@ -6,9 +6,12 @@ import { CapstanError, setErrorHandler } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { at, type ConfigMap, ConfigMaps, cached, configMap, lines, Namespaces, Widgets, widget } from './fixtures.ts';
 
-/** Requests for objects and lists that are not those of an informer. */
+/** Requests for objects and lists that are not those of an informer, nor of who asks whether there can be one. */
 const reads = (requests: Parameters<typeof lines>[0]) =>
-  requests.filter(({ method, path, query }) => method === 'GET' && (query === undefined || /configmaps\/./.test(path)));
+  requests.filter(
+    ({ method, path, query }) =>
+      method === 'GET' && path !== '/api/v1' && (query === undefined || /configmaps\/./.test(path)),
+  );
 
 const names = (items: readonly { metadata: { name?: string } }[]) => items.map(({ metadata }) => metadata.name).sort();
 

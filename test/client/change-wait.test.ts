@@ -104,7 +104,11 @@ async function behind(writes: number) {
       return { state: 'watching' };
     },
   };
-  const factory = { nameOf: () => 'configmaps', informerFor: () => informer } as unknown as SharedInformerFactory;
+  const factory = {
+    nameOf: () => 'configmaps',
+    has: () => true,
+    informerFor: () => informer,
+  } as unknown as SharedInformerFactory;
   const own = new ResourceCache(
     ConfigMaps,
     {},

@@ -1,0 +1,118 @@
+/**
+ * Reads through a cache of a kind that the server does not have. The story: a controller with an optional integration asked for an object of
+ * a kind whose definition was not installed, and each read waited two minutes for a cache that could not come, in front of all other keys.
+ */
+import { newSharedInformerFactory, type Transport } from 'capstan/cache';
+import {
+  createOrUpdate,
+  defineCustomResource,
+  installCRDs,
+  isNotFound,
+  newClient,
+  uninstallCRDs,
+} from 'capstan/client';
+import { FakeClock } from 'capstan/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import { at, ConfigMaps, cached, configMap, lines, live } from './fixtures.ts';
+
+const { crd, resource } = defineCustomResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Website',
+  scope: 'Namespaced',
+  spec: z.object({ host: z.string() }),
+  indexers: { byHost: 'spec.host' },
+});
+const website = { metadata: at('a'), spec: { host: 'a' } };
+
+/** A server that knows of the definition no longer, and a client whose clock stands still: what waits for a time waits for ever. */
+async function withoutWebsites() {
+  const { client: plain, transport, requests } = await live();
+  await installCRDs(plain, [crd]);
+  await uninstallCRDs(plain, [crd]);
+  const clock = new FakeClock();
+  const factory = newSharedInformerFactory(transport, { clock });
+  onTestFinished(() => factory.shutdown());
+  requests.length = 0;
+  return { plain, factory, clock, requests, client: newClient({ transport, cache: factory, clock }) };
+}
+
+test('are answered by the server, at once and each time, and leave no informer behind', async () => {
+  const { client, factory, clock, requests } = await withoutWebsites();
+  for (const read of [
+    () => client.get(resource, at('a')),
+    () => client.list(resource),
+    () => client.list(resource, { index: { name: 'byHost', value: 'a' } }),
+    () => createOrUpdate(client, resource, at('a'), (draft) => ({ ...draft, spec: { host: 'b' } })),
+    () => client.get(resource, at('a')),
+  ]) {
+    const error = await read().catch((failure: unknown) => failure);
+    expect(isNotFound(error), String(error)).toBe(true);
+  }
+  expect(factory.has(resource)).toBe(false);
+  expect(clock.timers()).toBe(0);
+  expect(lines(requests).filter((line) => line.includes('watch'))).toEqual([]);
+});
+
+test('are answered by the cache as soon as there is the kind', async () => {
+  const { plain, client, factory } = await withoutWebsites();
+  await expect(client.get(resource, at('a'))).rejects.toSatisfy(isNotFound);
+  await installCRDs(plain, [crd]);
+  await plain.create(resource, website);
+  const got = await client.get(resource, at('a'));
+  expect(got).toMatchObject(website);
+  expect(factory.lister(resource).get('default/a')).toBe(got);
+});
+
+test('do not wait for the informer of somebody else, which finds nothing to list', async () => {
+  const { client, factory } = await withoutWebsites();
+  const informer = factory.informerFor(resource);
+  factory.start();
+  while (informer.status().lastFailure === undefined) await new Promise(setImmediate);
+  await expect(client.list(resource)).rejects.toSatisfy(isNotFound);
+});
+
+test('cost one request more before the first of a kind, and none after it', async () => {
+  const { client, requests } = await cached();
+  await client.list(ConfigMaps);
+  const first = lines(requests);
+  expect(first.filter((line) => line === 'GET /api/v1')).toHaveLength(1);
+  await client.list(ConfigMaps);
+  expect(lines(requests)).toEqual(first);
+});
+
+/** A server that does not answer what it has, and for everything else is a real one. */
+function silentDiscovery(inner: Transport): { transport: Transport; asked(): number } {
+  let asked = 0;
+  return {
+    asked: () => asked,
+    transport: {
+      request(request) {
+        if (request.path !== '/api/v1') return inner.request(request);
+        asked++;
+        return new Promise(() => undefined);
+      },
+    },
+  };
+}
+
+test('are left to the informer where the server does not say what it has', async () => {
+  const { transport: inner, client: plain } = await live();
+  await plain.create(ConfigMaps, configMap('a'));
+  const { transport, asked } = silentDiscovery(inner);
+  const clock = new FakeClock();
+  const factory = newSharedInformerFactory(transport, { clock });
+  onTestFinished(() => factory.shutdown());
+  const client = newClient({ transport, cache: factory, clock });
+  const over = new AbortController();
+  const given = client.get(ConfigMaps, at('a'), { signal: over.signal }).catch((error: unknown) => error);
+  const got = client.get(ConfigMaps, at('a'));
+  await clock.settle();
+  expect(asked()).toBe(1);
+  over.abort();
+  expect(await given).toMatchObject({ code: 'ABORTED' });
+  expect(factory.has(ConfigMaps)).toBe(true);
+  await clock.run(10_000);
+  expect(await got).toMatchObject({ metadata: { name: 'a' } });
+});
