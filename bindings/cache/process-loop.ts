@@ -4,7 +4,8 @@
  * the 13.5 that an event of 4.7 KB costs among the first 50 000 of a process, most of it code that need not be compiled.
  *
  * What this file keeps true: nothing overtakes what is queued; what has to be looked at on its way in (a transform, a key function) goes through the
- * queue; a delta that fails is told and asked for again, and holds up none after it; after the signal nothing is processed.
+ * queue; a delta that fails is told and asked for again, and holds up none after it; after the signal nothing is processed; who asks `behind` before it
+ * brings more has no more than some thousands wait.
  */
 import type { Clock } from '../clock.ts';
 import { hasCode } from '../errors.ts';
@@ -16,6 +17,9 @@ import { type DeltaHandler, type DeltaStore, processObject } from './process-del
 import type { Queue } from './queue.ts';
 import type { ReflectorStore } from './reflector.ts';
 import { TimeSlice } from './wait.ts';
+
+/** To read costs less than to process, and reader and loop have slices of one length: a server that always has more would fill the memory. */
+const MOST_DELTAS = 4000;
 
 export interface ProcessLoopOptions<T extends object> {
   clock: Clock;
@@ -42,6 +46,8 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   readonly #handler: DeltaHandler<T>;
   readonly #onTaken: () => void;
   #running: Promise<void> | undefined;
+  /** How many deltas were queued since it began to run: what `len` says of a queue by keys has no bound to what waits for them. */
+  #deltas = 0;
   #announced = false;
   /** The queue has synced, and the signal has not fired. */
   #mayPass = false;
@@ -95,6 +101,10 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     await this.#running;
   }
 
+  behind(): Promise<void> | undefined {
+    return this.#deltas > MOST_DELTAS ? this.#running : undefined;
+  }
+
   /** Versions are what objects are that nobody has to look at. */
   #passes(object: T): boolean {
     return this.#mayPass && object instanceof Version && this.#queue.len() === 0;
@@ -115,6 +125,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
 
   #wake(): void {
     this.meter?.queued(this.#queue.len());
+    this.#deltas++;
     this.#running ??= this.#run();
   }
 
@@ -152,6 +163,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     } catch (error) {
       handleError(error, this.#options.what); // a core that is dead
     }
+    this.#deltas = 0;
     this.#running = undefined;
   }
 

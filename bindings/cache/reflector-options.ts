@@ -13,6 +13,8 @@ export interface ReflectorStore<T> {
   replace(list: readonly T[], resourceVersion: string): void;
   resync?(): void;
   bookmark?(resourceVersion: string): void;
+  /** @internal Where so much waits in it that no more should come: resolves when that has been taken. Must not reject. */
+  behind?(): Promise<void> | undefined;
 }
 
 /**

@@ -74,7 +74,7 @@ export class Reflector<T extends object, I extends string = never> {
   readonly #onError: WatchErrorHandler;
   readonly #backoff: Backoff;
   readonly #failures = new FailureLog();
-  #internalErrors: RetryWithDeadline;
+  #internalErrors: RetryWithDeadline | undefined;
   #state: ReflectorState = 'stopped';
   #lastVersion = '';
   /** The last version is gone from the server's window, or the server is not there yet. */
@@ -115,7 +115,6 @@ export class Reflector<T extends object, I extends string = never> {
     });
     this.#onError = watchErrorHandler ?? ((error, failure) => this.#report(error, failure));
     this.#backoff = new Backoff(clock, this.#random, options.backoff);
-    this.#internalErrors = new RetryWithDeadline(this.#clock, this.#options.maxInternalErrorRetryDuration ?? 0);
     this.#streams = options.watchList ?? WATCH_LIST_BY_DEFAULT;
   }
 
@@ -254,20 +253,19 @@ export class Reflector<T extends object, I extends string = never> {
     const asked = this.#relistVersion();
     // With a version, an unpaged list comes from the watch cache; a limit would make it an etcd read.
     const limit = this.#options.watchListPageSize || (this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0);
-    const listAgain = (error: unknown, next: NextStep): void => {
+    const listAgain = (error: unknown, next: NextStep = 'full list'): void => {
       this.#decoder.gather?.(true);
       this.#tell(error, next, 0);
     };
-    const onExpired = (error: unknown): void => listAgain(error, 'full list');
     try {
       let list: Awaited<ReturnType<typeof listPages<T>>>;
       try {
-        list = await listPages(page, asked, limit, onExpired);
+        list = await listPages(page, asked, limit, listAgain);
       } catch (error) {
         if (signal.aborted || (!isExpired(error) && !isTooLargeResourceVersion(error))) throw error;
         listAgain(error, 'relist from newest');
         this.#versionUnavailable = true;
-        list = await listPages(page, this.#relistVersion(), limit, onExpired);
+        list = await listPages(page, this.#relistVersion(), limit, listAgain);
       }
       if (asked === '0' && list.paged) this.#paged = true;
       this.#takeOver(list.items, list.resourceVersion);
@@ -346,7 +344,7 @@ export class Reflector<T extends object, I extends string = never> {
       return stream.lost === undefined ? now('watch') : this.#failed(stream.lost, 'rewatch', now('watch'));
     } catch (error) {
       if (isTooManyRequests(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
-      if (isInternalError(error) && this.#internalErrors.again()) return this.#failed(error, 'rewatch', now('watch'));
+      if (isInternalError(error) && this.#internalErrors?.again()) return this.#failed(error, 'rewatch', now('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     } finally {
       stream.close();
@@ -367,9 +365,11 @@ export class Reflector<T extends object, I extends string = never> {
           // Without a version (some aggregated servers) the last one stays good: from there events come again, but none is missed.
           if (inOrder && frame.resourceVersion !== '') this.#lastVersion = frame.resourceVersion;
         }
-        if (slice.over()) await abortable(slice.yield(), signal).catch(() => undefined);
+        if (slice.over()) await abortable(slice.yield(this.#store.behind?.()), signal).catch(() => undefined);
         if (signal.aborted) return events;
       }
+      const behind = this.#store.behind?.(); // chunks may be too short for the slice to be over
+      if (behind !== undefined) await abortable(behind, signal).catch(() => undefined);
     } while (await stream.more());
     return events;
   }

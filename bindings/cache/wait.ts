@@ -93,7 +93,9 @@ export class TimeSlice {
     return now >= this.#end;
   }
 
-  async yield(): Promise<void> {
+  /** @param after is awaited first */
+  async yield(after?: Promise<void>): Promise<void> {
+    await after;
     await macrotask();
     this.start();
   }

@@ -12,7 +12,7 @@ import { CapstanError } from '../../bindings/errors.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
 import { configMap, event, listBody, Replies } from './answers.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
-import { answer, ConfigMaps, Stream } from './live-server.ts';
+import { answer, type ConfigMap, ConfigMaps, Stream } from './live-server.ts';
 
 function world() {
   const { store, frames } = new ByteStore({}, true);
@@ -221,3 +221,80 @@ test.each(['real', 'delta'] as const)('an empty list wakes those who wait for a 
   await made.stop();
   await running;
 });
+
+const FLOOD = 30_000;
+
+/**
+ * An informer whose server has so many events, in chunks of so many, each there as soon as the one before has been read. To index one takes 0.1 ms on
+ * the clock, and to read one so many: the loop yields after 40.
+ */
+function flooded(chunk: number, queue: 'real' | 'delta', readMs: number) {
+  let spent = 0;
+  const clock = new (class extends FakeClock {
+    override now(): number {
+      return super.now() + spent;
+    }
+  })();
+  let most = 0;
+  async function* body(): AsyncGenerator<Uint8Array> {
+    for (let i = 0; i < FLOOD; ) {
+      let text = '';
+      for (let end = i + chunk; i < end; i++)
+        text += event(i % 50 === 49 ? 'DELETED' : 'MODIFIED', configMap(`a-${i % 20}`, `${6 + i}`));
+      yield new TextEncoder().encode(text);
+    }
+    await new Promise(() => undefined);
+  }
+  const server = new Replies(
+    () => answer(200, listBody('5', [])),
+    () => ({ status: 200, headers: new Headers(), body: body() }),
+  );
+  const made = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
+    ...{ clock, random: () => 0, queue },
+    transform: (object: ConfigMap) => {
+      spent += readMs;
+      if (++read % 50 !== 0) indexing++; // deletions are not indexed
+      most = Math.max(most, indexing);
+      return object;
+    },
+  });
+  let read = 0;
+  let indexing = 0;
+  made.addIndexers({
+    costly: () => {
+      spent += 0.1;
+      indexing--;
+      return [];
+    },
+  });
+  return { clock, made, waiting: () => most };
+}
+
+// Story: a deletion put what followed it into the queue, the reader and the loop took turns of 4 ms, and to read costs less: 460 000 events waited, and the
+// cache was as far behind.
+test.each([
+  ['short chunks', 'real', 200, 0],
+  ['one chunk', 'real', FLOOD, 0.01],
+  ['short chunks', 'delta', 200, 0],
+] as const)(
+  'a server that always has more is read no faster than its events are taken over: %s, queue %s',
+  async (_, queue, chunk, readMs) => {
+    const { clock, made, waiting } = flooded(chunk, queue, readMs);
+    const running = made.run();
+    try {
+      while (made.lastSyncResourceVersion() !== `${5 + FLOOD}` || made.status().queued > 0) await clock.settle();
+      expect(waiting()).toBeGreaterThan(1000);
+      expect(waiting()).toBeLessThan(5000);
+      // The last 50 events of 20 names: the very last deletes one.
+      const versions = made
+        .getIndexer()
+        .list()
+        .map(({ metadata }) => metadata.resourceVersion)
+        .sort();
+      expect(versions).toEqual(Array.from({ length: 19 }, (_, i) => `${5 + FLOOD - 19 + i}`));
+    } finally {
+      await made.stop();
+      await running;
+    }
+  },
+);

@@ -199,6 +199,30 @@ describe('a reflector', () => {
     }
   });
 
+  test('waits for a store that is behind, at no cost to the watch, and stops at once meanwhile', async () => {
+    // Story: whoever waits for what is queued waits for others, who may never end.
+    const { clock, server, store, stop, start } = setUp();
+    let caughtUp = (): void => undefined;
+    const behind = (): Promise<void> | undefined =>
+      store.size() % 2 === 0 ? undefined : new Promise((resolve) => (caughtUp = resolve));
+    Object.assign(store, { behind });
+    const running = start();
+    await clock.settle();
+    server.put('a');
+    await clock.settle();
+    server.put('b');
+    server.put('c');
+    await clock.run(200_000); // longer than a server may be silent
+    expect(store.listKeys()).toEqual(['default/a']);
+    caughtUp();
+    await clock.settle();
+    expect(store.size()).toBe(3);
+    expect(server.requests.length).toBe(2);
+    stop.abort();
+    await running;
+    expect(clock.timers()).toBe(0);
+  });
+
   test('with an aborted signal asks nothing at all', async () => {
     const { server, stop, start } = setUp();
     stop.abort();
