@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { handleError, tell } from '../handle-error.ts';
 import type { Resource } from './resource.ts';
 
 /** The labels of an informer's metrics. */
@@ -28,7 +28,7 @@ export interface InformerReadings {
 }
 
 /**
- * client-go's `cache.InformerMetricsProvider`. The three are called while events are processed; what they throw is reported.
+ * client-go's `cache.InformerMetricsProvider`. The three are called while events are processed; what they throw or reject with is reported.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
@@ -61,7 +61,7 @@ export class InformerMeter {
   readonly #queuedItems: { set(value: number): void };
   readonly #latency: { observe(seconds: number): void };
   readonly #resourceVersion: { set(value: number): void };
-  readonly #release: () => void;
+  readonly #release: () => unknown;
   #started = 0;
   #lastVersion = '';
 
@@ -79,7 +79,7 @@ export class InformerMeter {
     const forget = provider.addReadings?.(id, readings);
     this.#release = () => {
       release();
-      forget?.();
+      return forget?.();
     };
   }
 
@@ -108,7 +108,7 @@ export class InformerMeter {
   }
 
   queued(items: number): void {
-    this.#call(() => this.#queuedItems.set(items));
+    call(() => this.#queuedItems.set(items));
   }
 
   /** Before a delta is processed. */
@@ -118,35 +118,26 @@ export class InformerMeter {
 
   /** After it, with what is left in the queue. */
   end(items: number): void {
-    this.#call(() => {
-      this.#latency.observe((this.#clock.now() - this.#started) / 1000);
-      this.#queuedItems.set(items);
-    });
+    call(() => this.#latency.observe((this.#clock.now() - this.#started) / 1000));
+    this.queued(items);
   }
 
   /** What the store's version is after several of them: it is read out of an object, and only the last one will be seen. */
   stored(resourceVersion: string): void {
-    this.#call(() => {
-      if (resourceVersion === this.#lastVersion) return;
-      this.#lastVersion = resourceVersion;
-      if (/^\d+$/.test(resourceVersion)) this.#resourceVersion.set(Number(resourceVersion.slice(-15)));
-    });
+    if (resourceVersion === this.#lastVersion) return;
+    this.#lastVersion = resourceVersion;
+    if (/^\d+$/.test(resourceVersion)) call(() => this.#resourceVersion.set(Number(resourceVersion.slice(-15))));
   }
 
   stop(): void {
-    this.#call(() => {
-      this.#queuedItems.set(0);
-      this.#release();
-    });
+    this.queued(0);
+    call(this.#release);
   }
+}
 
-  #call(run: () => void): void {
-    try {
-      run();
-    } catch (error) {
-      handleError(error, 'informer metrics');
-    }
-  }
+/** One metric a call, as each may answer with a promise that rejects. */
+function call(run: () => unknown): void {
+  tell(run, 'informer metrics');
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */

@@ -10,7 +10,7 @@
 import type { Clock } from '../clock.ts';
 import type { Core, CoreExports } from '../core.ts';
 import { requireFunction } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { tell } from '../handle-error.ts';
 
 interface Metric {
   inc(): void;
@@ -143,17 +143,13 @@ export function retriesCounter(
   return guarded(provider.newRetriesMetric(name));
 }
 
-/** A user's metric that throws is reported and costs nothing else. */
 function guarded(metric: { inc(): void }): { inc(): void } {
-  return {
-    inc: () => {
-      try {
-        metric.inc();
-      } catch (error) {
-        handleError(error, 'metrics provider');
-      }
-    },
-  };
+  return { inc: () => call(() => metric.inc()) };
+}
+
+/** A user's metric that throws or rejects is reported and costs nothing else: the operation goes on. One metric a call, as each has an answer. */
+function call(run: () => unknown): void {
+  tell(run, 'metrics provider');
 }
 
 class ReadMeter implements QueueMeter {
@@ -213,7 +209,7 @@ function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): Prior
   return { inc: () => depth.inc(), dec: () => depth.dec() };
 }
 
-/** Calls a user's metrics, and the clock for their sake. One that throws is reported and costs nothing else: the operation goes on. */
+/** Calls a user's metrics, and the clock for their sake. */
 class CallingMeter implements QueueMeter {
   readonly perOperation = true;
   readonly #metrics;
@@ -244,32 +240,26 @@ class CallingMeter implements QueueMeter {
   }
 
   added(priority: number): void {
-    this.#call(() => {
-      this.#metrics.adds.inc();
-      this.#metrics.depth.inc(priority);
-    });
+    call(() => this.#metrics.adds.inc());
+    call(() => this.#metrics.depth.inc(priority));
   }
 
   raised(from: number, to: number): void {
     if (!this.#perPriority) return;
-    this.#call(() => {
-      this.#metrics.depth.dec(from);
-      this.#metrics.depth.inc(to);
-    });
+    call(() => this.#metrics.depth.dec(from));
+    call(() => this.#metrics.depth.inc(to));
   }
 
   got(waitSeconds: number, priority: number): void {
-    this.#call(() => {
-      this.#metrics.depth.dec(priority);
-      this.#metrics.latency.observe(waitSeconds);
-    });
+    call(() => this.#metrics.depth.dec(priority));
+    call(() => this.#metrics.latency.observe(waitSeconds));
     this.#processing++;
-    this.#call(() => this.#tickLater());
+    call(() => this.#tickLater());
   }
 
   done(workSeconds: number): void {
     this.#processing--;
-    this.#call(() => this.#metrics.work.observe(workSeconds));
+    call(() => this.#metrics.work.observe(workSeconds));
   }
 
   retries(): { inc(): void } {
@@ -278,7 +268,7 @@ class CallingMeter implements QueueMeter {
 
   stop(): void {
     this.#stopped = true;
-    this.#call(() => this.#clock.clearTimer(this.#timer));
+    call(() => this.#clock.clearTimer(this.#timer));
   }
 
   dispose(): void {
@@ -290,20 +280,9 @@ class CallingMeter implements QueueMeter {
     if (this.#stopped) return;
     this.#timer ??= this.#clock.setTimer(() => {
       this.#timer = undefined;
-      this.#call(() => {
-        const now = this.#clock.now();
-        this.#metrics.unfinished.set(this.#unfinished(now));
-        this.#metrics.longest.set(this.#longest(now));
-      });
-      if (this.#processing > 0) this.#call(() => this.#tickLater());
+      call(() => this.#metrics.unfinished.set(this.#unfinished(this.#clock.now())));
+      call(() => this.#metrics.longest.set(this.#longest(this.#clock.now())));
+      if (this.#processing > 0) call(() => this.#tickLater());
     }, UNFINISHED_WORK_PERIOD_MS);
-  }
-
-  #call(run: () => void): void {
-    try {
-      run();
-    } catch (error) {
-      handleError(error, 'metrics provider');
-    }
   }
 }

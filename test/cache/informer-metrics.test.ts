@@ -84,6 +84,27 @@ describe('a provider of metrics', () => {
     }
   });
 
+  test('whose metrics reject costs nothing but reports', async () => {
+    // Story: only what was thrown was caught, and a provider of async functions ended the process.
+    const away = () => Promise.reject(new Error('the backend is away'));
+    const { clock, server, informer } = setUp({
+      name: 'web',
+      metricsProvider: {
+        newQueuedItemMetric: () => ({ set: away }),
+        newProcessingLatencyMetric: () => ({ observe: away }),
+        newStoreResourceVersionMetric: () => ({ set: away }),
+        addReadings: () => away,
+      },
+    });
+    server.put('a');
+    void informer.run();
+    await clock.settle();
+    await informer.stop();
+    await clock.settle();
+    // Queued 1 and 0, the latency, the version; queued 0 and the end.
+    expect(reported.map(({ what }) => what)).toEqual(Array(6).fill('informer metrics'));
+  });
+
   test('has the metrics of the first of two informers of one name and resource, until that has ended', async () => {
     const { calls, provider } = recorder();
     const first = setUp({ name: 'web', metricsProvider: provider });

@@ -112,6 +112,36 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     }
   });
 
+  test('a provider whose every metric rejects is reported for each call and costs the queue nothing', async () => {
+    // Story: only what was thrown was caught, and a provider of async functions ended the process.
+    const reported: unknown[] = [];
+    const previous = setErrorHandler((_, what) => reported.push(what));
+    const away = () => Promise.reject(new Error('the backend is away'));
+    const metric = () => ({ inc: away, dec: away, set: away, observe: away });
+    try {
+      const clock = new FakeClock();
+      const provider: MetricsProvider = {
+        newDepthMetric: metric,
+        newAddsMetric: metric,
+        newLatencyMetric: metric,
+        newWorkDurationMetric: metric,
+        newUnfinishedWorkSecondsMetric: metric,
+        newLongestRunningProcessorSecondsMetric: metric,
+        newRetriesMetric: metric,
+      };
+      const queue = make.queue({ name: 'q', metricsProvider: provider, clock });
+      queue.add('a');
+      const { item } = await queue.get();
+      clock.step(500);
+      queue.done(item as string);
+      await clock.settle();
+      // Adds, depth up and down, latency, work; unfinished and longest at the tick.
+      expect(reported).toEqual(Array(7).fill('metrics provider'));
+    } finally {
+      setErrorHandler(previous);
+    }
+  });
+
   test('a provider that lacks a method is a typed error that names it', () => {
     const provider: Partial<MetricsProvider> = new RecordingProvider();
     provider.newRetriesMetric = undefined;
