@@ -4,7 +4,7 @@
  */
 import { textOfError } from '../error-text.ts';
 import { isError } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+import { handleError, tell } from '../handle-error.ts';
 import { requestKey } from '../request.ts';
 import type { Span, Tracer } from './manager.ts';
 import type { Outcome } from './reconcile.ts';
@@ -28,7 +28,7 @@ export function traced(
   try {
     const answer: unknown = tracer.startActiveSpan(`reconcile ${controller}`, { attributes }, (span) => {
       const outcome = once();
-      void outcome.then((ended) => guarded(() => finish(span, ended)));
+      void outcome.then((ended) => finish(span, ended));
       return outcome;
     });
     // A tracer may answer with a promise of its own, which fails for reasons of its own.
@@ -39,20 +39,17 @@ export function traced(
   return once();
 }
 
+/** Never throws. A span that is not ended is never sent: it is ended whatever else fails. */
 function finish(span: Span, outcome: Outcome): void {
-  span.setAttribute('outcome', outcome.kind);
+  guarded(() => span.setAttribute('outcome', outcome.kind));
   if (outcome.kind === 'error' || outcome.kind === 'terminal') {
     const message = textOfError(outcome.error);
     guarded(() => span.recordException(isError(outcome.error) ? outcome.error : new Error(message)));
-    span.setStatus({ code: ERROR, message });
+    guarded(() => span.setStatus({ code: ERROR, message }));
   }
-  span.end();
+  guarded(() => span.end());
 }
 
-function guarded(run: () => void): void {
-  try {
-    run();
-  } catch (error) {
-    handleError(error, 'tracer');
-  }
+function guarded(run: () => unknown): void {
+  tell(run, 'tracer');
 }

@@ -50,6 +50,32 @@ test('a tracer whose answer is a promise that fails is reported, and costs no re
   expect(unhandled).toEqual([]);
 });
 
+// A span whose attribute or status was refused was never ended, so that no trace showed the reconcile; one of async functions ended the process.
+test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
+  'a span is ended when its %s throws or rejects',
+  async (method) => {
+    for (const fails of [broken, async () => broken()]) {
+      reported = [];
+      const said: string[] = [];
+      const span = {
+        setAttribute: () => said.push('attribute'),
+        recordException: () => said.push('exception'),
+        setStatus: () => said.push('status'),
+        end: () => said.push('end'),
+        [method]: fails,
+      };
+      const tracer = { startActiveSpan: (_: string, __: object, run: (given: typeof span) => unknown) => run(span) };
+      const { source, clock, start } = rig(fail, { tracer: tracer as unknown as Tracer });
+      await start();
+      source.add('a');
+      await clock.settle();
+      expect(said).toHaveLength(3);
+      expect(said.at(-1)).toBe('end');
+      expect(reported.filter(({ what }) => what === 'tracer')).toMatchObject([{ error: { message: 'broken' } }]);
+    }
+  },
+);
+
 // An error that could not be sent to whoever collects them ended the process in which it had happened.
 test('a hook, and a logger, whose promises are rejected are said on the console and to the hook', async () => {
   const unhandled: unknown[] = [];
