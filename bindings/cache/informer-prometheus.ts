@@ -7,7 +7,11 @@ import type { InformerIdentity, InformerMetricsProvider, InformerReadings } from
 
 const LATENCY_BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Of so many that have ended the counts are kept, of those that ended last: who names informers after what comes and goes has ever more of them. */
+const MOST_ENDED = 100;
+
 interface Figures {
+  /** Set while it runs. */
   queued?: number;
   resourceVersion?: number;
   latency?: Counts;
@@ -15,7 +19,7 @@ interface Figures {
 }
 
 /**
- * Collects the metrics of every named informer that it is given to.
+ * Collects the metrics of every named informer that it is given to. What they have counted stays when they have ended, of the last 100.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
@@ -40,8 +44,10 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
   }
 
   newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void } {
-    const counts = emptyCounts(LATENCY_BUCKETS);
-    this.#of(id).latency = counts;
+    const figures = this.#of(id);
+    // Those of one that had the name before: a count that went back would look like a restart to whoever adds up its increases.
+    const counts = figures.latency ?? emptyCounts(LATENCY_BUCKETS);
+    figures.latency = counts;
     return { observe: (seconds) => observeIn(LATENCY_BUCKETS, counts, seconds) };
   }
 
@@ -54,10 +60,17 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
     };
   }
 
-  /** An informer that has ended is no longer shown. */
+  /** An informer that has ended has its counts alone. */
   addReadings(id: InformerIdentity, readings: InformerReadings): () => void {
     this.#of(id).readings = readings;
-    return () => this.#informers.delete(labelsOf(id));
+    return () => {
+      const { latency } = this.#of(id);
+      const labels = labelsOf(id);
+      this.#informers.delete(labels);
+      this.#informers.set(labels, { latency });
+      const ended = [...this.#informers].filter(([, { queued }]) => queued === undefined);
+      for (const [oldest] of ended.slice(0, -MOST_ENDED)) this.#informers.delete(oldest);
+    };
   }
 
   /** All metrics of all informers, in the text format (version 0.0.4). */

@@ -205,7 +205,7 @@ describe('the text format', () => {
       expect(lines[at - 1]).toMatch(new RegExp(`^# HELP ${name} .+\\.$`));
     }
     await informer.stop();
-    expect(metrics.text()).toBe('');
+    expect(metrics.text()).not.toMatch(/gauge|handler/);
   });
 
   test('says how many seconds ago the server last sent a byte, once it has', async () => {
@@ -224,6 +224,33 @@ describe('the text format', () => {
     await other.clock.settle();
     expect(metrics.text()).toMatch(/^capstan_informer_last_sign_of_life_seconds\{.*\} 0$/m);
     await other.informer.stop();
+  });
+
+  test('keeps the counts of informers that have ended, the last hundred of them', async () => {
+    // Story: who stopped an informer and made another of its name saw the count go back, which reads as a restart of the process.
+    const metrics = new InformerPrometheusProvider();
+    const live = async (name: string, objects: number): Promise<void> => {
+      const { clock, server, informer } = setUp({ name, metricsProvider: metrics });
+      void informer.run();
+      await clock.settle();
+      for (let i = 0; i < objects; i++) server.put(`a${i}`);
+      await clock.settle();
+      await informer.stop();
+    };
+    const count = (): string | undefined => /_count\{name="web",.*\} (\d+)$/m.exec(metrics.text())?.[1];
+    await live('web', 4);
+    expect(count()).toBe('5');
+    const running = setUp({ name: 'running', metricsProvider: metrics });
+    void running.informer.run();
+    await live('web', 1);
+    expect(count()).toBe('7');
+    for (let i = 0; i < 99; i++) await live(`other-${i}`, 0);
+    expect(count()).toBe('7');
+    await live('other-99', 0);
+    expect(count()).toBeUndefined();
+    expect(metrics.text().match(/^informer_processing_latency_seconds_count/gm)).toHaveLength(101);
+    expect(metrics.text()).toContain('informer_queued_items{name="running"');
+    await running.informer.stop();
   });
 
   test('counts latencies by bucket', () => {
