@@ -148,8 +148,8 @@ export class RetryWatcher<T extends object, I extends string = never> implements
           }
           if (!this.#isNew(frame.resourceVersion)) continue;
           if (frame.type !== 'BOOKMARK') yield frame;
-          if (signal.aborted) return undefined;
           this.#lastVersion = frame.resourceVersion;
+          if (signal.aborted) return undefined;
           this.#inARow = 0;
         }
       }
