@@ -11,7 +11,7 @@ import { handleError } from '../handle-error.ts';
 import { pathIndexFunc } from './json-path.ts';
 import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
 import { LRUExpire } from './lru-expire.ts';
-import { compareResourceVersion } from './resource-version.ts';
+import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
 import type { Indexer } from './store.ts';
 import type { Store } from './store-types.ts';
 
@@ -188,9 +188,8 @@ function uidOf(object: object): string | undefined {
 function versionOf(object: object): string {
   const version: unknown = (object as KubeObject).metadata?.resourceVersion ?? '';
   if (version === '' || version === '0') return '';
-  if (typeof version !== 'string') throw invalid('metadata.resourceVersion', 'a string', version);
-  compareResourceVersion(version, version); // has the check
-  return version;
+  if (isComparableResourceVersion(version)) return version;
+  throw invalid('metadata.resourceVersion', 'decimal digits without leading zero', version);
 }
 
 function compare(a: string, b: string): number {

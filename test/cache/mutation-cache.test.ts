@@ -2,6 +2,7 @@
 import {
   compareResourceVersion,
   DeletedFinalStateUnknown,
+  ExplicitKey,
   Indexer,
   type KubeObject,
   MutationCache,
@@ -66,6 +67,7 @@ describe('a mutation cache', () => {
     ['an older version of the same object', 'uid-1', '1', false],
     ['a newer version of another object', 'uid-2', '4', false],
     ['an older version of another object', 'uid-2', '1', true],
+    ['the same version, from a cache that keeps no uids', '', '3', false],
   ])('that hears of a deletion: %s (TestMutationCacheOnDelete)', (_, uid, version, there) => {
     const { store, cache } = setUp({ includeAdds: true });
     store.add(pod('2'));
@@ -160,6 +162,29 @@ describe('a mutation cache', () => {
     expect(versions()).toEqual(['1', '1', '1']);
   });
 
+  test('gives each once: what is written under a value and listed there too, and nothing for a deletion', () => {
+    const { store, cache } = setUp({ includeAdds: true });
+    store.addIndexers({ byUid: 'metadata.uid' });
+    store.add(pod('1'));
+    cache.mutation(pod('2'));
+    expect(cache.byIndex('byNode', 'n1')).toEqual([pod('2')]);
+    cache.onDelete(pod('3', 'uid-3', 'n1', 'gone'));
+    cache.onDelete(new ExplicitKey('another') as never);
+    expect(cache.byIndex('byUid', 'uid-3')).toEqual([]);
+  });
+
+  test('finds writes by an index function, and copes with an indexer that lists a key and has no object for it', () => {
+    const indexer: MutationCacheOptions<Pod, string>['indexer'] = {
+      indexKeys: () => ['expired'],
+      getByKey: () => undefined,
+      getIndexers: () => ({ byNode: ({ node = '' }) => [node] }),
+    };
+    const { cache } = setUp({ includeAdds: true, indexer });
+    expect(cache.byIndex('byNode', 'n1')).toEqual([]);
+    cache.mutation(pod('2'));
+    expect(cache.byIndex('byNode', 'n1')).toEqual([pod('2')]);
+  });
+
   test('reports an index function that throws, and does not find the write by it', () => {
     const { store, cache } = setUp({ includeAdds: true });
     store.addIndexers({
@@ -183,11 +208,27 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')?.node, 'neither has one').toBeUndefined();
     cache.mutation(pod('1'));
     expect(cache.getByKey('pod')).toEqual(pod('1'));
-    expect(() => cache.mutation(pod('1a'))).toThrow(invalid);
-    expect(() => cache.mutation(pod(7 as never))).toThrow(invalid);
-    expect(() => cache.onDelete(pod('07'))).toThrow(invalid);
+    store.update(pod('5'));
+    cache.onDelete({ metadata: { name: 'pod', uid: 'uid-0' } });
+    expect(cache.getByKey('pod'), 'a deletion without a version').toEqual(pod('5'));
+    cache.onDelete({ metadata: { name: 'pod', uid: 'uid-0' } });
+    cache.mutation(pod('6'));
+    expect(cache.getByKey('pod')).toEqual(pod('6'));
+    const anything = new MutationCache<Pod>({ getByKey: () => ({}) as Pod });
+    anything.mutation(pod('1'));
+    expect(anything.getByKey('pod'), 'a store by keys of its own may have objects without metadata').toEqual(pod('1'));
+    const { cache: empty } = setUp();
+    for (const version of ['1a', '07', 7]) {
+      const named = expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(/resourceVersion/),
+      });
+      expect(() => empty.mutation(pod(version as string))).toThrow(named);
+      expect(() => empty.onDelete(pod(version as string))).toThrow(named);
+    }
     expect(() => new MutationCache(store, { maxCacheSize: 0 })).toThrow(invalid);
     expect(() => new MutationCache({} as never)).toThrow(invalid);
+    expect(() => new MutationCache(undefined as never)).toThrow(invalid);
     expect(() => new MutationCache(store).byIndex('byNode', 'n1')).toThrow(/without an indexer/);
   });
 });
