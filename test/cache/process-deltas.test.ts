@@ -1,9 +1,10 @@
 /** Deltas into a store, and what handlers are told of it. Counterparts of client-go's controller_test.go name their upstream test. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Delta } from '../../bindings/cache/deltas.ts';
 import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from '../../bindings/cache/keys.ts';
 import {
   type DeltaHandler,
+  type DeltaStore,
   processDelta,
   processDeltas,
   processDeltasInBatch,
@@ -121,6 +122,71 @@ describe('a delta', () => {
   });
 });
 
+describe('a store of which only the necessary is there', () => {
+  /** Without `exchange`, `compare` and transactions. */
+  const plain = (store: Indexer<KubeObject>): DeltaStore<KubeObject> => ({
+    get: (object) => store.get(object),
+    getByKey: (key) => store.getByKey(key),
+    list: () => store.list(),
+    listKeys: () => store.listKeys(),
+    update: (object) => store.update(object),
+    delete: (object) => store.delete(object),
+    replace: (list, resourceVersion) => store.replace(list, resourceVersion),
+    bookmark: (resourceVersion) => store.bookmark(resourceVersion),
+  });
+  const deltas: Delta<KubeObject>[] = [
+    { type: 'Added', object: pod('a', '1') },
+    { type: 'Replaced', object: pod('a', '2') },
+    { type: 'Added', object: pod('gone', '3') },
+    { type: 'ReplacedAll', objects: [pod('b', '4'), pod('a', '2'), pod('b', '5')], resourceVersion: '6' },
+    { type: 'SyncAll' },
+    { type: 'Deleted', object: pod('a', '7') },
+  ];
+
+  test('tells the same as an Indexer', () => {
+    const told = (storeOf: (store: Indexer<KubeObject>) => DeltaStore<KubeObject>) => {
+      const { store, handler, calls, contents } = setUp();
+      processDeltas(handler, storeOf(store), deltas, false);
+      return { calls, contents };
+    };
+    expect(told(plain)).toEqual(told((store) => store));
+  });
+
+  test('and a way to compare bytes: what they say goes to onCompared, where the handler has that', () => {
+    const { store, handler, calls } = setUp(pod('a', '1'));
+    const old = pod('a', '1');
+    const comparing: DeltaStore<KubeObject> = { ...plain(store), exchange: () => old, exchanged: 5 };
+    const delta: Delta<KubeObject> = { type: 'Updated', object: pod('a', '2') };
+    processDelta(handler, comparing, delta, false);
+    handler.onCompared = (was, now, changes) => calls.push(`compared ${show(was)} ${show(now)} ${changes}`);
+    processDelta(handler, comparing, delta, false);
+    expect(calls).toEqual(['update a@1 a@2', 'compared a@1 a@2 5']);
+  });
+});
+
+test('nothing is told while nobody listens, and the store hears of that', () => {
+  const { store, handler, calls } = setUp(pod('a', '1'));
+  const exchange = vi.spyOn(store, 'exchange');
+  const replace = vi.spyOn(store, 'replace');
+  let idle = true;
+  const listening = { ...handler, isIdle: () => idle };
+  const list = [pod('c', '4')];
+  const deltas: Delta<KubeObject>[] = [
+    { type: 'Added', object: pod('b', '2') },
+    { type: 'Deleted', object: pod('a', '3') },
+    { type: 'ReplacedAll', objects: list, resourceVersion: '5' },
+  ];
+  processDeltas(listening, store, deltas, false);
+  expect([calls, store.list()]).toEqual([[], list]);
+  expect(exchange.mock.lastCall).toEqual([pod('b', '2'), true]);
+  expect(replace.mock.lastCall).toEqual([list, '5', true]);
+  idle = false;
+  processDeltas(listening, store, deltas, false);
+  expect(calls).toEqual(['add b@2', 'delete a@3', 'tombstone b b@2', 'update c@4 c@4']);
+  expect(exchange.mock.lastCall).toEqual([pod('b', '2'), false]);
+  expect(replace.mock.lastCall).toEqual([list, '5']);
+});
+
 test('several deltas are applied from the oldest to the newest, with the key function of the store', () => {
   const byVersion = (object: KubeObject | DeletedFinalStateUnknown<KubeObject>): string =>
     object instanceof DeletedFinalStateUnknown ? object.key : (object.metadata?.resourceVersion ?? '');
@@ -222,6 +288,20 @@ describe('deltas of different objects in a batch', () => {
       expect(calls).toEqual(['add a@2 initial', 'update old@1 old@3', 'add b@4 initial', 'delete c@5']);
       expect(content).toEqual(['a@2', 'b@4', 'old@3']);
     });
+  });
+
+  test.each<[string, Error, string[]]>([
+    ['of another kind', new Error('no disk'), []],
+    ['about more changes than there are', new TransactionError([0, 9], 4, [new Error('no')]), ['add a@2 initial']],
+  ])('end with an error %s as the store has thrown it', (_, thrown, told) => {
+    class Broken extends Refusing {
+      override transaction(): void {
+        throw thrown;
+      }
+    }
+    const { error, calls } = process(new Broken(), []);
+    expect(error).toBe(thrown);
+    expect(calls).toEqual(told);
   });
 
   test('are refused together with a delta of several objects', () => {
