@@ -1,6 +1,6 @@
 /** What is remembered of objects that this process wrote and the cache has not shown: when one of them is given as gone, and when not. */
 import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UnseenWrites, type UnseenWritesOptions } from '../../bindings/cache/unseen-writes.ts';
 
 type Made = KubeObject & { data?: Record<string, string> };
@@ -193,6 +193,37 @@ describe('an answer that comes after the list', () => {
     expect(told).toEqual([]);
   });
 
+  // That was another gap: of this one nothing has been told.
+  test('is given where an object of its name was told as gone before that list', () => {
+    const { unseen, told, event, list } = writing();
+    event('shown', object('a', '7'));
+    event('gone', object('a', '8'));
+    list('12');
+    unseen.wrote(object('a', '10'));
+    expect(told).toEqual(['default/a 10 a']);
+  });
+
+  test('is not where the list has shown another object of its name: to handlers that name is there', () => {
+    const { unseen, told, list } = writing();
+    list('9', object('a', '8', 'theirs'));
+    unseen.wrote(object('a', '7', 'mine'));
+    expect(told).toEqual([]);
+  });
+
+  test.each([
+    [3, ['default/mine 8 mine']],
+    [4, []],
+  ])('and %i deletions is given as long as these are known, three here', (deletions, expected) => {
+    const { unseen, told, event, list } = cacheWith({ most: 3 });
+    list('5');
+    unseen.wrote(object('first', '6'));
+    const names = ['first', 'p', 'q', 'r'].slice(0, deletions);
+    list('9', ...names.map((name) => object(name, '7')));
+    for (const name of names) event('gone', object(name, '10'));
+    unseen.wrote(object('mine', '8'));
+    expect(told).toEqual(expected);
+  });
+
   test('is not where nobody had written before, or too much went since: what was told then is not known', () => {
     const { unseen, told, list } = cacheWith();
     list('9');
@@ -233,6 +264,16 @@ describe('what is kept', () => {
     expect(Object.isFrozen(gone[0]?.obj?.metadata)).toBe(true);
   });
 
+  test('is given with managedFields where the cache keeps them', () => {
+    const gone: unknown[] = [];
+    const options = { limits: { keepManagedFields: true }, onGone: (tombstone: unknown) => void gone.push(tombstone) };
+    const { unseen, list } = cacheWith(options);
+    const made = { metadata: { ...object('a', '7').metadata, managedFields: [{ manager: 'me' }] } };
+    unseen.wrote(made);
+    list('9');
+    expect(gone).toEqual([new DeletedFinalStateUnknown('default/a', made)]);
+  });
+
   test.each<[string, { namespace?: string; labelSelector?: string; fieldSelector?: string }]>([
     ['namespace', { namespace: 'other' }],
     ['labels', { labelSelector: 'app=web' }],
@@ -270,8 +311,12 @@ describe('what is kept', () => {
       event('shown', object(`n${i}`, String(i)));
     }
     expect(unseen.size()).toBeLessThanOrEqual(64);
-    for (let i = 1001; i <= 2000; i++) unseen.wrote(object(`n${i}`, String(i)));
-    expect(unseen.size()).toBeLessThanOrEqual(101);
+    let largest = 0;
+    for (let i = 1001; i <= 2000; i++) {
+      unseen.wrote(object(`n${i}`, String(i)));
+      largest = Math.max(largest, unseen.size());
+    }
+    expect(largest).toBe(100);
     list('2000');
     expect(told.length).toBeGreaterThanOrEqual(50);
     expect(told.at(-1)).toBe('default/n2000 2000 n2000');
@@ -283,6 +328,35 @@ describe('what is kept', () => {
     expect(unseen.size()).toBe(4);
     list('50');
     expect(told).toHaveLength(4);
+  });
+
+  test.each<[string, Partial<UnseenWritesOptions<Made>>, number]>([
+    ['so many', { most: 128 }, 128],
+    ['so much text', { mostText: 64 * JSON.stringify(object('n100', '100')).length }, 64],
+  ])('is all of it up to the bound of %s; with one more a quarter goes', (_, options, bound) => {
+    const { unseen } = cacheWith(options);
+    for (let i = 100; i < 100 + bound; i++) unseen.wrote(object(`n${i}`, String(i)));
+    expect(unseen.size()).toBe(bound);
+    unseen.wrote(object('n999', '999'));
+    expect(unseen.size()).toBe((bound * 3) / 4);
+  });
+
+  test('of one object written again and again is its last state, which takes its room once', () => {
+    const { unseen, told, list } = cacheWith({ mostText: 10_000 });
+    unseen.wrote(object('a', '1'));
+    for (let i = 2; i <= 50; i++) unseen.wrote({ ...object('b', String(i)), ...{ spec: 'x'.repeat(2000) } });
+    list('50');
+    expect(told).toEqual(['default/a 1 a', 'default/b 50 b']);
+  });
+
+  test('of deletions that were told is bounded too, however many there are between two lists', () => {
+    const adds = vi.spyOn(Set.prototype, 'add');
+    onTestFinished(() => adds.mockRestore());
+    const { unseen } = cacheWith({ most: 10 });
+    unseen.wrote(object('first', '1'));
+    for (let i = 0; i < 100; i++) unseen.gone(object(`n${i}`, '2'));
+    const told = (adds.mock.contexts as Set<unknown>[]).find((set) => set.has('default/n99'));
+    expect(told?.size).toBeLessThanOrEqual(10);
   });
 
   // At the bound each write had all the others looked at: a hundred times dearer than the writes before.
