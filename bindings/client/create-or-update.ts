@@ -30,8 +30,9 @@ export interface CreateOrUpdateOptions extends WriteOptions, Pick<ReadOptions, '
  * that was read, so that it is a conflict where others were faster (see `retryOnConflict`). What is changed in the status is not written
  * where the kind has a status subresource.
  *
- * What `mutate` sets must be what the server makes of it: a value that the server changes, such as a default that is removed here, is
- * written each time.
+ * What `mutate` sets should be what the server makes of it: a value that the server changes (a default that is removed here, an empty list in a
+ * built-in kind, `1000m` for `1`) is sent each time. Where the server then has what it had, the result is `unchanged`. Labels, annotations, finalizers
+ * and owner references that are empty count as none.
  *
  * @throws CapstanError INVALID_ARGUMENT, also where `mutate` changed the name; StatusError; TransportError; ABORTED
  * @example
@@ -50,7 +51,8 @@ export async function createOrUpdate<T extends object>(
   const write = writeOptions(options);
   if (existing === undefined) return { result: 'created', object: await client.create(resource, draft, write) };
   if (sameJson(plain(existing), plain(draft))) return { result: 'unchanged', object: existing };
-  return { result: 'updated', object: await client.update(resource, draft, write) };
+  const object = await client.update(resource, draft, write);
+  return { result: isChanged(existing, object) ? 'updated' : 'unchanged', object };
 }
 
 /**
@@ -78,11 +80,12 @@ export async function createOrPatch<T extends object>(
   let result: OperationResult = 'unchanged';
   if (!sameJson(before.rest, after.rest)) {
     object = await client.patch(resource, key, mergeFrom(before.rest).to(after.rest), write);
-    result = 'updated';
+    if (isChanged(existing, object)) result = 'updated';
   }
   if (!sameJson(before.status, after.status)) {
-    object = await client.status().patch(resource, key, mergeFrom(before.status).to(after.status), write);
-    result = result === 'updated' ? 'updatedStatus' : 'updatedStatusOnly';
+    const patched = await client.status().patch(resource, key, mergeFrom(before.status).to(after.status), write);
+    if (isChanged(object, patched)) result = result === 'updated' ? 'updatedStatus' : 'updatedStatusOnly';
+    object = patched;
   }
   return { result, object };
 }
@@ -120,11 +123,29 @@ function writeOptions({ dryRun, fieldOwner, fieldValidation, signal }: CreateOrU
   return { dryRun, fieldOwner, fieldValidation, signal };
 }
 
-function plain(object: object): object {
-  return JSON.parse(toJson('object', object)) as object;
+/** Whether a write has made a difference. By all there is, as a dry run gives the version that was there; managers are those of the cache or none. */
+function isChanged(before: object, after: object): boolean {
+  const [had, has] = [plain(before), plain(after)];
+  for (const { metadata } of [had, has]) delete metadata?.managedFields;
+  return !sameJson(had, has);
+}
+
+interface Plain {
+  metadata?: Record<string, unknown>;
+  status?: unknown;
+}
+
+/** Without what no server shows in metadata. */
+function plain(object: object): Plain {
+  const copy = JSON.parse(toJson('object', object)) as Plain;
+  for (const name of ['labels', 'annotations', 'finalizers', 'ownerReferences']) {
+    const member = copy.metadata?.[name];
+    if (typeof member === 'object' && Object.keys(member ?? {}).length === 0) delete copy.metadata?.[name];
+  }
+  return copy;
 }
 
 function split(object: object): { rest: object; status: object } {
-  const { status, ...rest } = plain(object) as { status?: unknown };
+  const { status, ...rest } = plain(object);
   return { rest, status: status === undefined ? {} : { status } };
 }

@@ -31,6 +31,33 @@ describe.each([
     expect(requests).toHaveLength(before + 1);
   });
 
+  // Story: ports of Go's `if annotations == nil` wrote at each reconcile, and said each time that they had updated the object.
+  test('takes empty metadata for none, and removes what becomes empty', async () => {
+    const { client, requests } = await live();
+    await client.create(ConfigMaps, configMap('a'));
+    requests.length = 0;
+    const nothing = { labels: {}, annotations: {}, finalizers: [], ownerReferences: [] };
+    const turn = (metadata: object) =>
+      bring(client, ConfigMaps, at('a'), (draft) => void Object.assign(draft.metadata, metadata));
+    expect(await turn(nothing)).toMatchObject({ result: 'unchanged' });
+    expect(requests.map(({ method }) => method)).toEqual(['GET']);
+    expect(await turn({ ...nothing, labels: { app: 'a' } })).toMatchObject({ result: 'updated' });
+    const { result, object } = await turn(nothing);
+    expect([result, 'labels' in object.metadata]).toEqual(['updated', false]);
+  });
+
+  test('is unchanged where the server makes of it what it had, and a dry run says what would be', async () => {
+    const { client } = await live();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const turn = (change: object, options = {}) =>
+      bring(client, ConfigMaps, at('a'), (draft) => void Object.assign(draft, change), options);
+    // What the type does not know is dropped by the server.
+    expect((await turn({ nope: [] })).result).toBe('unchanged');
+    const change = { data: { page: '2' } };
+    expect((await turn(change, { dryRun: true })).result).toBe('updated');
+    expect((await turn(change)).result).toBe('updated');
+  });
+
   test('takes another object from the function', async () => {
     const { client } = await live();
     const { object } = await bring(client, ConfigMaps, at('a'), (draft) => ({ ...draft, data: { page: '1' } }));
