@@ -47,7 +47,8 @@ export interface ReconcileContext<T> {
 }
 
 /**
- * Reads from the controller's caches: an object of `for`, or of the given resource in `owns`. `undefined`: there is none.
+ * Reads from the controller's caches: an object of `for`, or of the given resource in `owns` or `watches`, of its metadata alone where these
+ * were asked for. `undefined`: there is none.
  * Objects are read-only, and a cache may lag behind the server, your own writes included; whatever it missed leads to
  * another reconcile.
  *

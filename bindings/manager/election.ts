@@ -69,7 +69,7 @@ export interface Election {
 export function electionOf(
   options: LeaderElectionOptions,
   transport: Transport,
-  { clock, logger }: ManagerSettings,
+  { clock, logger, wallNow }: ManagerSettings,
   callbacks: LeaderCallbacks,
 ): Election {
   requireObject('options.leaderElection', options);
@@ -86,6 +86,7 @@ export function electionOf(
   const metrics = new LeaderElectionMetrics();
   const watchDog = new HealthzAdaptor(TOLERATED_MS);
   const elector = new LeaderElector({
+    wallNow,
     ...timing,
     lock,
     stepDown,

@@ -2,25 +2,26 @@
  * The event recorders of a manager, one for each name. What it keeps true: a recorder ends after the controllers that use it, so that what
  * they say last is written, and before the manager does: what is not written by the deadline is given up, and counted as lost. controller-runtime: pkg/internal/recorder.
  */
-import { type Client, type EventRecorder, newEventRecorder } from '../client/index.ts';
-import type { Clock } from '../clock.ts';
-import { type Logger, silentLogger } from '../logger.ts';
+import { type Client, type EventRecorder, type EventRecorderOptions, newEventRecorder } from '../client/index.ts';
+import { silentLogger } from '../logger.ts';
 import { whenAborted } from './aborts.ts';
+import type { ManagerSettings } from './options.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
 export class EventRecorders {
-  readonly #options: { client: Client; clock: Clock; logger: Logger | undefined };
+  readonly #options: Omit<EventRecorderOptions, 'reportingController'>;
   readonly #deadline: AbortSignal;
   readonly #add: (runnable: GroupedRunnable) => void;
   readonly #byName = new Map<string, EventRecorder>();
 
   constructor(
-    { client, clock, logger }: { client: Client; clock: Clock; logger: Logger },
+    client: Client,
+    { clock, logger, wallNow }: Pick<ManagerSettings, 'clock' | 'logger' | 'wallNow'>,
     deadline: AbortSignal,
     add: (runnable: GroupedRunnable) => void,
   ) {
     // Silence is no answer for what is lost: the hook is told then.
-    this.#options = { client, clock, logger: logger === silentLogger ? undefined : logger };
+    this.#options = { client, clock, wallNow, logger: logger === silentLogger ? undefined : logger };
     this.#deadline = deadline;
     this.#add = add;
   }

@@ -154,7 +154,9 @@ class RuntimeManager implements ControllerManager {
       cache: this.cache,
     });
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
-    this.#recorders = new EventRecorders(this, this.#deadline.signal, (runnable) => this.add(runnable));
+    this.#recorders = new EventRecorders(this.client, settings, this.#deadline.signal, (runnable) =>
+      this.add(runnable),
+    );
     for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])
       if (collector !== undefined) this.#collectors.add(collector);
     this.#servers = new Servers(settings, this.#collectors, (access) =>

@@ -76,6 +76,8 @@ export interface ManagerOptions {
   /** Gets a span for each reconcile: a tracer of @opentelemetry/api, such as `trace.getTracer('website-controller')`. */
   tracer?: Tracer;
   clock?: Clock;
+  /** Milliseconds since 1970, for the times that its event recorders and its lease show. Nothing is measured by it. Default: the system's. */
+  wallNow?: () => number;
   /** Holds for all controllers that do not say otherwise. */
   controller?: ControllerDefaults;
   /** Leader election by a Lease; without it this process leads from the start. */
@@ -134,6 +136,7 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
   requireLogger('options.logger', settings.logger);
   settings.logger = guardedLogger(settings.logger);
   requireClock('options.clock', settings.clock);
+  if (options.wallNow !== undefined) requireFunction('options.wallNow', options.wallNow);
   requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);
   requireFunction('options.newClient', settings.newClient);
   if (options.tracer !== undefined) requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);

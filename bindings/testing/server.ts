@@ -10,10 +10,10 @@ import { type Transport, TransportError } from '../cache/transport.ts';
 import { httpTransport } from '../client-node/index.ts';
 import { CapstanError, invalid, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
-import { type ApiOptions, parseTarget } from './api.ts';
+import { parseTarget } from './api.ts';
 import { closesPort, type Fault } from './faults.ts';
 import { Serving } from './serving.ts';
-import { requireServingOptions, type ServingOptions } from './serving-options.ts';
+import { type CheckedServing, requireServingOptions, type ServingOptions } from './serving-options.ts';
 
 /** Key and certificate of the server, as PEM text. */
 export interface ServerTls {
@@ -100,12 +100,7 @@ export class ApiServer {
     return apiServer;
   }
 
-  private constructor(
-    server: Server,
-    sockets: Set<Socket>,
-    tls: ServerTls | undefined,
-    options: Omit<ApiOptions, 'wallTime'>,
-  ) {
+  private constructor(server: Server, sockets: Set<Socket>, tls: ServerTls | undefined, options: CheckedServing) {
     this.#server = server;
     this.#sockets = sockets;
     this.#port = (server.address() as AddressInfo).port;

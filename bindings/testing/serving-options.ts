@@ -11,6 +11,8 @@ export interface ServingOptions {
   historySize?: number;
   /** What bookmarks, timeoutSeconds, delays and timestamps go by. The system's clock. */
   clock?: Clock;
+  /** What time it is when the server starts, in milliseconds since 1970: timestamps go on from there by the clock. Now. */
+  startTime?: number;
   /**
    * Milliseconds that a request waits for a version that does not exist yet, before it is answered with 504 and "Too
    * large resource version". 3000, as the real server's; 0: not at all.
@@ -27,13 +29,16 @@ export interface ServingOptions {
   tokens?: readonly string[];
 }
 
+export type CheckedServing = Omit<ApiOptions, 'wallTime'> & Required<Pick<ServingOptions, 'startTime'>>;
+
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function requireServingOptions(options: ServingOptions): Omit<ApiOptions, 'wallTime'> {
-  const { bookmarkInterval = 60_000, historySize = 10_000, clock = systemClock } = options;
+export function requireServingOptions(options: ServingOptions): CheckedServing {
+  const { bookmarkInterval = 60_000, historySize = 10_000, clock = systemClock, startTime = Date.now() } = options;
   const { freshnessTimeout = 3000, watchBuffer = Number.POSITIVE_INFINITY, compressWatches = false } = options;
   if (!(bookmarkInterval > 0)) throw invalid('bookmarkInterval', 'a number > 0', bookmarkInterval);
   requireInteger('historySize', historySize, 0);
+  if (Number.isNaN(new Date(startTime).getTime())) throw invalid('startTime', 'milliseconds since 1970', startTime);
   if (!(freshnessTimeout >= 0)) throw invalid('freshnessTimeout', 'a number >= 0', freshnessTimeout);
   if (!(watchBuffer >= 0)) throw invalid('watchBuffer', 'a number >= 0', watchBuffer);
-  return { bookmarkInterval, historySize, clock, freshnessTimeout, watchBuffer, compressWatches };
+  return { bookmarkInterval, historySize, clock, startTime, freshnessTimeout, watchBuffer, compressWatches };
 }

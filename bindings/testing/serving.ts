@@ -4,12 +4,13 @@
  */
 import type { Clock } from '../clock.ts';
 import { handleError } from '../handle-error.ts';
-import { Api, type ApiOptions, failure, parseTarget, type Target } from './api.ts';
+import { Api, failure, parseTarget, type Target } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';
 import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
 import type { JsonObject } from './json.ts';
 import { type Headers, Output, type Reply } from './output.ts';
+import type { CheckedServing } from './serving-options.ts';
 import { ApiError, genericStatus } from './status.ts';
 
 /** A request with its first line. */
@@ -29,10 +30,10 @@ export class Serving {
   readonly #address: string;
   readonly #clock: Clock;
 
-  constructor(address: string, options: Omit<ApiOptions, 'wallTime'>) {
+  constructor(address: string, options: CheckedServing) {
     this.#address = address;
     this.#clock = options.clock;
-    const start = Date.now() - options.clock.now();
+    const start = options.startTime - options.clock.now();
     this.wallTime = () => start + options.clock.now();
     this.api = new Api({ ...options, wallTime: this.wallTime });
   }

@@ -18,6 +18,14 @@ const ConfigMap = defineResource<{ metadata: { name: string; namespace?: string 
   namespaced: true,
 });
 
+const Lease = defineResource<{ metadata: { name: string }; spec?: { acquireTime?: string } }>()({
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+});
+
 test('a controller may record events until it has ended, and they are written before the manager ends', async () => {
   const transport = fakeTransport();
   const manager = newManager({ transport });
@@ -43,6 +51,32 @@ test('a controller may record events until it has ended, and they are written be
   expect(items.map(({ reason }) => reason).sort()).toEqual(['Ended', 'Started']);
   expect(items[0]).toMatchObject({ reportingController: 'example.com/tests', regarding: { name: 'a' } });
   expect(reported).toEqual([]);
+});
+
+// A test on a clock of its own had events and a lease of the day on which it ran, beside objects of its own time.
+test('the time of day in events and in the lease is that which the manager is given, as the server has its own', async () => {
+  const clock = new FakeClock();
+  const startTime = Date.UTC(2030, 0, 31, 12);
+  const wallNow = (): number => startTime + clock.now();
+  const transport = fakeTransport({ clock, startTime });
+  const client = fakeClient({ server: transport });
+  const manager = newManager({ transport, clock, wallNow, leaderElection: { id: 'tests', namespace: 'default' } });
+  const stopper = new AbortController();
+  const done = manager.start({ signal: stopper.signal });
+  await manager.elected();
+  await clock.run(60_000);
+  const map = await client.create(ConfigMap, { metadata: { namespace: 'default', name: 'a' } });
+  expect(map.metadata).toHaveProperty('creationTimestamp', '2030-01-31T12:01:00Z');
+  manager.eventRecorder('example.com/tests').event(map, { reason: 'Made', action: 'Making' });
+  await clock.settle();
+  const [event] = (await client.list(eventResource)).items;
+  expect(event?.eventTime).toBe('2030-01-31T12:01:00.000000Z');
+  expect((await client.get(Lease, { namespace: 'default', name: 'tests' })).spec?.acquireTime).toBe(
+    '2030-01-31T12:00:00.000000Z',
+  );
+  stopper.abort();
+  await done;
+  expect(() => fakeTransport({ startTime: Number.NaN })).toThrow('"startTime" expected milliseconds since 1970');
 });
 
 test('a recorder that is shut down leaves no timer behind, whatever waited in it', async () => {
