@@ -1,18 +1,42 @@
 /**
- * Errors are told by their code. A program may have two copies of the package, by its dependencies: a helper library brings its own, and throws what our
- * `instanceof` did not know. A TerminalError of it was retried for ever, and `isNotFound` was false of its 404.
+ * Errors are told by their code, tombstones by their mark. A program may have two copies of the package, by its dependencies: a helper library brings its
+ * own, and gives what our `instanceof` did not know. A TerminalError of it was retried for ever, and `isNotFound` was false of its 404. Over its transport no GET was repeated after a
+ * reset; of its informer's tombstones no controller heard, and its rate limiter limited nothing that it shared.
  */
-import { isConflict, isNotFound, retryOnConflict, suggestsClientDelay } from 'capstan/client';
+import {
+  deletionHandlingMetaNamespaceKeyFunc,
+  deletionHandlingObjectToName,
+  FilteringResourceEventHandler,
+  Indexer,
+  type KubeObject,
+  MutationCache,
+} from 'capstan/cache';
+import {
+  isConflict,
+  isNotFound,
+  newClient,
+  rateLimitedTransport,
+  retryOnConflict,
+  suggestsClientDelay,
+} from 'capstan/client';
 import { TerminalError } from 'capstan/controller';
-import { setErrorHandler } from 'capstan/workqueue';
+import { FakeClock, setErrorHandler } from 'capstan/workqueue';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { isBusy, isWorthReporting } from '../bindings/cache/reflector-errors.ts';
+import { EventPipe } from '../bindings/controller/sources/pipe.ts';
 import { hasCode } from '../bindings/errors.ts';
+import { configMap, Replies, stream } from './cache/answers.ts';
+import { ConfigMaps } from './cache/live-server.ts';
 import { answers, rig } from './controller/rig.ts';
 
 /** Another copy, with classes of its own. */
 async function otherCopy() {
   vi.resetModules();
-  return { ...(await import('capstan/cache')), ...(await import('capstan/controller')) };
+  return {
+    ...(await import('capstan/cache')),
+    ...(await import('capstan/client')),
+    ...(await import('capstan/controller')),
+  };
 }
 
 describe('what another copy of the package throws', () => {
@@ -54,6 +78,75 @@ describe('what another copy of the package throws', () => {
       return 'updated';
     };
     expect(await retryOnConflict({ steps: 3, duration: 0 }, update)).toBe('updated');
+  });
+
+  test('is the lost connection that it says', async () => {
+    const clock = new FakeClock();
+    let sent = 0;
+    const request = async () => {
+      if (++sent < 3) throw new other.TransportError('reset', 'socket hang up');
+      return { status: 200, headers: new Headers(), body: new Blob([JSON.stringify(configMap('a', '1'))]).stream() };
+    };
+    const got = newClient({ transport: { request }, clock }).get(ConfigMaps, { namespace: 'ns', name: 'a' });
+    got.catch(() => undefined); // looked at below
+    await clock.run(2000);
+    expect((await got).metadata.name).toBe('a');
+
+    const [reset, refused] = (['reset', 'refused'] as const).map((kind) => new other.TransportError(kind, 'lost'));
+    expect([isBusy(reset), isBusy(refused)]).toEqual([false, true]);
+    expect(isWorthReporting(reset, { class: 'network', next: 'relist', afterMs: 10_000 })).toBe(false);
+  });
+});
+
+describe('what another copy of the package gives', () => {
+  let other: Awaited<ReturnType<typeof otherCopy>>;
+  beforeEach(async () => {
+    other = await otherCopy();
+  });
+
+  test('is a tombstone to whoever is told of a deletion', () => {
+    const web = { metadata: { namespace: 'ns', name: 'web', resourceVersion: '7' } };
+    const tombstone = new other.DeletedFinalStateUnknown<KubeObject>('ns/web', web);
+    expect(deletionHandlingMetaNamespaceKeyFunc(tombstone)).toBe('ns/web');
+    expect(String(deletionHandlingObjectToName(tombstone))).toBe('ns/web');
+
+    const told: unknown[] = [];
+    const handler = { onDelete: (object: unknown) => told.push(object) };
+    new FilteringResourceEventHandler<KubeObject>({
+      filterFunc: ({ metadata }) => metadata?.name === 'web',
+      handler,
+    }).onDelete(tombstone);
+    expect(told).toEqual([tombstone]);
+
+    const events: unknown[] = [];
+    const pipe = new EventPipe<KubeObject>({ name: 'pods', handler: { delete: (event) => void events.push(event) } });
+    const queue = { addWithCause: () => undefined };
+    pipe.open({ queue, signal: new AbortController().signal } as unknown as Parameters<typeof pipe.open>[0]);
+    pipe.informerHandler().onDelete?.(tombstone);
+    expect(events).toEqual([{ object: web, deleteStateUnknown: true }]);
+
+    const store = new Indexer<KubeObject>();
+    store.replace([web], '9');
+    store.delete(tombstone);
+    expect([store.list(), store.lastStoreSyncResourceVersion()]).toEqual([[], '9']);
+
+    const writes = new MutationCache<KubeObject>(new Indexer<KubeObject>(), { includeAdds: true });
+    writes.mutation(web);
+    writes.onDelete(tombstone);
+    expect(writes.getByKey('ns/web')).toBeUndefined();
+  });
+
+  test('is a rate limit that is kept', async () => {
+    const clock = new FakeClock();
+    const limiter = new other.RequestRateLimiter({ qps: 1, burst: 1, clock });
+    const server = new Replies(() => stream([], 'close'));
+    const limited = rateLimitedTransport(server, limiter);
+    const both = Promise.all([1, 2].map(() => limited.request({ method: 'GET', path: '/api' })));
+    await clock.run(0);
+    expect(server.requests).toHaveLength(1);
+    await clock.run(1000);
+    expect(server.requests).toHaveLength(2);
+    await both;
   });
 });
 

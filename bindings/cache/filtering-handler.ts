@@ -2,7 +2,7 @@
 import { requireFunction, requireObject } from '../errors.ts';
 import type { Change } from './change.ts';
 import { type ResourceEventHandler, requireHandler } from './handler.ts';
-import { DeletedFinalStateUnknown } from './keys.ts';
+import { type DeletedFinalStateUnknown, isTombstone } from './keys.ts';
 
 /**
  * Passes on what a filter accepts, so that the handler sees a consistent part of the world: an object that begins to pass is
@@ -46,7 +46,7 @@ export class FilteringResourceEventHandler<T extends object> implements Resource
   }
 
   onDelete(object: T | DeletedFinalStateUnknown<T>): unknown {
-    const last = object instanceof DeletedFinalStateUnknown ? object.obj : object;
+    const last = isTombstone(object) ? object.obj : object;
     return last === undefined || this.#filter(last) ? this.#handler.onDelete?.(object) : undefined;
   }
 }

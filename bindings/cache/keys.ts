@@ -11,6 +11,8 @@ export interface KubeObject {
   metadata?: { namespace?: string; name?: string; resourceVersion?: string };
 }
 
+const TOMBSTONE = Symbol.for('capstan.DeletedFinalStateUnknown');
+
 /**
  * Stands for an object whose deletion was missed: a list no longer had it. `obj` is the last state that was known, which
  * may be older than the deleted one, or `undefined`.
@@ -28,6 +30,19 @@ export class DeletedFinalStateUnknown<T> {
     this.key = key;
     this.obj = obj;
   }
+
+  /** @internal */
+  get [TOMBSTONE](): boolean {
+    return true;
+  }
+}
+
+/**
+ * Whether what an informer told of is a tombstone: by its mark, as it may be the informer of another copy of the package, whose class is not this one. For
+ * deletions; `instanceof` is faster, and right for what this package alone has made.
+ */
+export function isTombstone<T>(told: T | DeletedFinalStateUnknown<T>): told is DeletedFinalStateUnknown<T> {
+  return (told as Partial<DeletedFinalStateUnknown<T>> | null | undefined)?.[TOMBSTONE] === true;
 }
 
 /**
@@ -54,21 +69,25 @@ export class ExplicitKey {
  * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
  */
 export function metaNamespaceKeyFunc(object: object): string {
+  return keyOf(object, false);
+}
+
+/** As {@link metaNamespaceKeyFunc}, and the key of a tombstone: for `onDelete`, which gets either. */
+export function deletionHandlingMetaNamespaceKeyFunc(object: object): string {
+  return keyOf(object, true);
+}
+
+function keyOf(object: object, orTombstone: boolean): string {
   const metadata = (object as KubeObject | null | undefined)?.metadata;
   const name: unknown = metadata?.name;
   const namespace: unknown = metadata?.namespace;
   if (typeof name !== 'string') {
-    if (object instanceof ExplicitKey) return object.key;
+    if (object instanceof ExplicitKey || (orTombstone && isTombstone(object))) return object.key;
     throw invalid('object', 'an object with metadata.name', object);
   }
   if (namespace === undefined || namespace === null || namespace === '') return name;
   if (typeof namespace !== 'string') throw invalid('metadata.namespace', 'a string', namespace);
   return `${namespace}/${name}`;
-}
-
-/** As {@link metaNamespaceKeyFunc}, and the key of a tombstone: for `onDelete`, which gets either. */
-export function deletionHandlingMetaNamespaceKeyFunc(object: object): string {
-  return object instanceof DeletedFinalStateUnknown ? object.key : metaNamespaceKeyFunc(object);
 }
 
 /**

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { pathIndexFunc } from './json-path.ts';
-import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
+import { type DeletedFinalStateUnknown, isTombstone, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
 import { LRUExpire } from './lru-expire.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
 import type { Indexer } from './store.ts';
@@ -143,7 +143,7 @@ export class MutationCache<T extends object, I extends string = string> {
    * without an object nothing can be told. For an informer's `onDelete`.
    */
   onDelete(object: T | DeletedFinalStateUnknown<T>): void {
-    const deleted = object instanceof DeletedFinalStateUnknown ? object.obj : object;
+    const deleted = isTombstone(object) ? object.obj : object;
     if (deleted === undefined) return;
     const key = metaNamespaceKeyFunc(deleted);
     const version = versionOf(deleted);

@@ -3,7 +3,7 @@
  * tools/cache/store.go ObjectToName, tools/cache/index.go IndexFuncToKeyFuncAdapter.
  */
 import { invalid } from '../errors.ts';
-import { DeletedFinalStateUnknown, metaNamespaceKeyFunc, splitMetaNamespaceKey } from './keys.ts';
+import { isTombstone, metaNamespaceKeyFunc, splitMetaNamespaceKey } from './keys.ts';
 import type { IndexFunc } from './resource.ts';
 
 /** Namespace and name of an object; the namespace is "" where there is none. */
@@ -54,7 +54,7 @@ export function objectToName(object: object): ObjectName {
  * @throws CapstanError INVALID_ARGUMENT, INVALID_KEY
  */
 export function deletionHandlingObjectToName(object: object): ObjectName {
-  return object instanceof DeletedFinalStateUnknown ? parseObjectName(object.key) : objectToName(object);
+  return isTombstone(object) ? parseObjectName(object.key) : objectToName(object);
 }
 
 /**

@@ -3,7 +3,7 @@ import { CapstanError } from '../errors.ts';
 import { isLasting, isReset } from './rest.ts';
 import type { WatchFailure } from './status.ts';
 import { isStatusError, isTooManyRequests } from './status-error.ts';
-import { TransportError } from './transport.ts';
+import { connectionLoss } from './transport.ts';
 
 /** A watch that ends sooner and brought nothing new is a {@link VeryShortWatch}. */
 export const VERY_SHORT_WATCH_MS = 1000;
@@ -17,9 +17,10 @@ export class VeryShortWatch extends CapstanError {
 
 /** The server asks for patience, or is not there: what was asked can be asked again as it is. client-go: reflector.go isWatchErrorRetriable. */
 export function isBusy(error: unknown): boolean {
-  if (isTooManyRequests(error) || !(error instanceof CapstanError)) return true;
+  const lost = connectionLoss(error);
   // No connection: the server restarts. `unknown` counts as refused.
-  return error instanceof TransportError && (error.kind === 'refused' || error.kind === 'unknown');
+  if (lost !== undefined) return lost === 'refused' || lost === 'unknown';
+  return isTooManyRequests(error) || !(error instanceof CapstanError);
 }
 
 /** A refused connection is part of a server's restart, and a version that is gone is routine, until the back-off has grown to this. */

@@ -7,7 +7,7 @@
  */
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type StatusError, statusErrorFromAnswer } from './status-error.ts';
-import { type Transport, TransportError, type TransportRequest } from './transport.ts';
+import { connectionLoss, type Transport, type TransportError, type TransportRequest } from './transport.ts';
 import { sleep } from './wait.ts';
 
 /** client-go: rest/request.go NewRequest, maxRetries. */
@@ -59,7 +59,7 @@ export function isLasting(error: unknown): boolean {
 }
 
 export function isReset(error: unknown): error is TransportError {
-  return error instanceof TransportError && error.kind === 'reset';
+  return connectionLoss(error) === 'reset';
 }
 
 /** Milliseconds, or `undefined` where the answer is final. A date in Retry-After is not read, as in client-go. */

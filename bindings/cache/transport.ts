@@ -3,7 +3,7 @@
  * nothing; REST repeats live in rest.ts, framing in frames.ts. Every failure to get an answer, or to get the rest of it,
  * is a TransportError whose `kind` is all the layers above need to choose their reaction.
  */
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { CapstanError, hasCode, invalid, requireFunction } from '../errors.ts';
 
 /** One request. `path` is absolute and already escaped (`/api/v1/pods`); `query` is not yet escaped. */
 export interface TransportRequest {
@@ -79,6 +79,11 @@ export class TransportError extends CapstanError {
   override get name(): string {
     return 'TransportError';
   }
+}
+
+/** What happened to the connection, where that is the error: also where a transport of another copy of the package tells of it. */
+export function connectionLoss(error: unknown): TransportErrorKind | undefined {
+  return hasCode(error, 'TRANSPORT') ? (error as TransportError).kind : undefined;
 }
 
 /** Of {@link fetchTransport}. */

@@ -85,13 +85,18 @@ export class RequestRateLimiter {
   }
 }
 
+/** Also one of another copy of the package, which is of another class. */
+function isLimiter(rateLimit: true | RateLimitOptions | RequestRateLimiter): rateLimit is RequestRateLimiter {
+  return typeof (rateLimit as Partial<RequestRateLimiter> | null)?.wait === 'function';
+}
+
 /** The limiter that an option means. */
 export function limiterOf(
   rateLimit: boolean | RateLimitOptions | RequestRateLimiter | undefined,
   clock: Clock,
 ): RequestRateLimiter | undefined {
   if (rateLimit === undefined || rateLimit === false) return undefined;
-  if (rateLimit instanceof RequestRateLimiter) return rateLimit;
+  if (isLimiter(rateLimit)) return rateLimit;
   return new RequestRateLimiter(rateLimit === true ? { clock } : { clock, ...rateLimit });
 }
 
@@ -107,7 +112,7 @@ export function rateLimitedTransport(
   rateLimit: RateLimitOptions | RequestRateLimiter = {},
 ): Transport {
   requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-  const limiter = rateLimit instanceof RequestRateLimiter ? rateLimit : new RequestRateLimiter(rateLimit);
+  const limiter = isLimiter(rateLimit) ? rateLimit : new RequestRateLimiter(rateLimit);
   const never = new AbortController().signal;
   return {
     ...(transport.host === undefined ? {} : { host: () => transport.host?.() ?? 'none' }),

@@ -7,7 +7,7 @@
  */
 import type { Change } from '../../cache/change.ts';
 import type { ResourceEventHandler } from '../../cache/handler.ts';
-import { DeletedFinalStateUnknown, splitMetaNamespaceKey } from '../../cache/keys.ts';
+import { type DeletedFinalStateUnknown, isTombstone, splitMetaNamespaceKey } from '../../cache/keys.ts';
 import { isThenable } from '../../cache/wait.ts';
 import { type Clock, requireClock, systemClock } from '../../clock.ts';
 import { CapstanError, invalid } from '../../errors.ts';
@@ -126,8 +126,8 @@ export class EventPipe<T> {
           ? this.update({ objectOld, objectNew, change })
           : undefined,
       onDelete: (told) => {
-        const object = told instanceof DeletedFinalStateUnknown ? this.#lastState(told) : told;
-        const deleteStateUnknown = told instanceof DeletedFinalStateUnknown;
+        const deleteStateUnknown = isTombstone(told);
+        const object = deleteStateUnknown ? this.#lastState(told) : told;
         return this.#hasMetadata('delete', object) ? this.delete({ object, deleteStateUnknown }) : undefined;
       },
     };
