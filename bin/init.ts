@@ -39,6 +39,8 @@ const OWN = {
 };
 /** What a folder may have that counts as empty: a new repository, and what the Finder of macOS leaves behind. */
 const UNCOUNTED = ['.git', '.DS_Store'];
+/** apiextensions-apiserver: pkg/apihelpers IsProtectedCommunityGroup. */
+const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
 /** npm never packs files of these names as they are. */
 const DOT = /(^|\/)_(?=gitignore$|dockerignore$)/;
 
@@ -100,6 +102,11 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
   const noKeyword = 'a word that YAML does not take for true, false or nothing';
   if (isKeyword(name)) throw refuse(noKeyword);
   if (isKeyword(kind)) throw wrong('--kind', noKeyword, kind);
+  if (PROTECTED.test(group)) {
+    const why =
+      "a group of your own, as the API server takes Kubernetes' groups only with its approval (api-approved.kubernetes.io)";
+    throw wrong('--group', why, group);
+  }
   // What is asked of a kind and a group, and what their plural is, is known there.
   const anything = withJsonSchema(
     { '~standard': { version: 1, vendor: 'capstan', validate: (value) => ({ value }) } },

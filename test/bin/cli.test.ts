@@ -120,6 +120,9 @@ describe('the command line', () => {
     [['init', 'a', 'b'], 'init expected one folder, got a b'],
     [['init', at('new'), '--kind', 'fox'], 'a name in CamelCase such as "Website"'],
     [['init', at('new'), '--group', 'acme'], 'a domain such as "example.com"'],
+    // The project was written, and its definition refused by every API server.
+    [['init', at('new'), '--group', 'gateway.networking.k8s.io'], 'a group of your own, as the API server takes'],
+    [['init', at('new'), '--group', 'kubernetes.io'], '(api-approved.kubernetes.io), got kubernetes.io'],
     [['init', at('new'), '--name', 'Fox'], '--name expected at most 63 small letters'],
     [['init', at('new'), '--name', 'on'], 'a word that YAML does not take for true, false or nothing, got on'],
     [['init', at('new'), '--kind', 'Yes'], 'a word that YAML does not take for true, false or nothing, got Yes'],
