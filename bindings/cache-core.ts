@@ -16,7 +16,7 @@ const cacheModule = new CoreModule<CacheExports>('capstan/cache.wasm', 'objectsN
  * import module from 'capstan/cache.wasm'; // in a bundler or host that compiles .wasm imports
  * initCacheCore({ module });
  */
-export function initCacheCore(options: { module?: WasmModule } = {}): void {
+export function initCacheCore(options: { module?: WasmModule | undefined } = {}): void {
   if (options?.module === undefined) cacheModule.load();
   else cacheModule.use(options.module, 'initCacheCore');
 }

@@ -54,7 +54,7 @@ let shared: Core | undefined;
  * import module from 'capstan/core.wasm'; // in a bundler or host that compiles .wasm imports
  * initCore({ module });
  */
-export function initCore(options: { module?: WasmModule } = {}): void {
+export function initCore(options: { module?: WasmModule | undefined } = {}): void {
   if (options?.module === undefined) coreModule.load();
   else coreModule.use(options.module, 'initCore');
 }

@@ -90,7 +90,7 @@ export type ErrorCode =
 export class CapstanError extends Error {
   readonly code: ErrorCode;
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown | undefined }) {
     super(message, options);
     this.code = code;
   }

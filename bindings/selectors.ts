@@ -217,8 +217,8 @@ function has(key: string, values: readonly string[]): Requirement {
 
 /** A selector as objects carry it (`spec.selector` of a Deployment). Every entry has to hold; none: everything matches. */
 export interface LabelSelector {
-  matchLabels?: Readonly<Record<string, string>>;
-  matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[];
+  matchLabels?: Readonly<Record<string, string>> | undefined;
+  matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] | undefined }[] | undefined;
 }
 
 /**

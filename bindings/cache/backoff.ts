@@ -9,13 +9,13 @@ import { handleError } from '../handle-error.ts';
 /** What of the back-off is to be different; all times are milliseconds. */
 export interface BackoffOptions {
   /** The first delay, at least 1. Default 800. */
-  initialMs?: number;
+  initialMs?: number | undefined;
   /** What a delay is multiplied by for the next, at least 1. Default 2. */
-  factor?: number;
+  factor?: number | undefined;
   /** The longest, without jitter. Default 30 000. */
-  capMs?: number;
+  capMs?: number | undefined;
   /** Each delay d is random in [d, (1 + jitter) d). Default 1. */
-  jitter?: number;
+  jitter?: number | undefined;
 }
 
 /** A user's `random`, which would end what waits by it: what it throws, and what is no number in [0, 1), is reported, and 0.5 taken in its place. */

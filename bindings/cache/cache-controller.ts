@@ -30,11 +30,11 @@ export interface CacheControllerConfig<T extends object, I extends string = neve
   /** Gets what the queue gives, one pop after the other. What it throws is reported, and the loop goes on. */
   process: PopProcess<T>;
   /** Gets several deltas of different objects at once, where the queue has batches. Has to do the same as `process`. */
-  processBatch?: PopProcess<T>;
+  processBatch?: PopProcess<T> | undefined;
   /** How often `shouldResync` is asked, in milliseconds. 0, the default, is never. */
-  fullResyncPeriod?: number;
+  fullResyncPeriod?: number | undefined;
   /** Whether the queue's content is to be sent again now. Default: always. */
-  shouldResync?: () => boolean;
+  shouldResync?: (() => boolean) | undefined;
 }
 
 /**
@@ -94,7 +94,7 @@ export class CacheController<T extends object, I extends string = never> {
    *
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
-  async run(options: { signal?: AbortSignal } = {}): Promise<void> {
+  async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#started) throw new CapstanError('ALREADY_STARTED', `the ${this.#what} runs once: make another one`);
     this.#started = true;
     const signal = options.signal ?? new AbortController().signal;
@@ -136,15 +136,15 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
    * Is told what happens to the store, in order, while the change is processed: a slow handler holds up the queue. What it
    * throws or rejects with is reported and costs it this notification; its promises are not waited for.
    */
-  handler?: ResourceEventHandler<T>;
+  handler?: ResourceEventHandler<T> | undefined;
   /** How often the handler is told of everything again, in milliseconds. 0, the default, is never. */
-  resyncPeriod?: number;
+  resyncPeriod?: number | undefined;
   /** The indices of the store beside `namespace`: functions or paths by index name. */
-  indexers?: Record<X, IndexSpec<T>>;
+  indexers?: Record<X, IndexSpec<T>> | undefined;
   /** Changes each object before it is stored. One that throws is reported, and the object is stored as it was by then, with the name, namespace and version that it came with. */
-  transform?: TransformFunc<T>;
+  transform?: TransformFunc<T> | undefined;
   /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
-  queue?: 'real' | 'delta';
+  queue?: 'real' | 'delta' | undefined;
 }
 
 /**

@@ -26,17 +26,17 @@ import {
 /** Of a {@link DeltaFIFO}. */
 export interface DeltaFIFOOptions<T> {
   /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
-  keyFunction?: (object: T) => string;
+  keyFunction?: ((object: T) => string) | undefined;
   /** The store behind the queue. Without it, objects that are neither queued nor in a list are not missed, and a resync does nothing. */
-  knownObjects?: KeyListerGetter<T>;
+  knownObjects?: KeyListerGetter<T> | undefined;
   /** An object of a list is `Replaced`. Default false: it is `Sync`, and looks like a resync. */
-  emitDeltaTypeReplaced?: boolean;
+  emitDeltaTypeReplaced?: boolean | undefined;
   /** Called once for each object, before it is queued; not for tombstones and for what a resync repeats. */
-  transformer?: TransformFunc<T>;
+  transformer?: TransformFunc<T> | undefined;
   /** For messages. Default `DeltaFIFO`. */
-  name?: string;
+  name?: string | undefined;
   /** Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the caller is not done. */
-  onDelta?: () => void;
+  onDelta?: (() => void) | undefined;
 }
 
 /** What waits of one object. */
@@ -174,7 +174,7 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
     return this.#closed;
   }
 
-  async pop(process: PopProcess<T>, options: { signal?: AbortSignal } = {}): Promise<Deltas<T>> {
+  async pop(process: PopProcess<T>, options: { signal?: AbortSignal | undefined } = {}): Promise<Deltas<T>> {
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     const isInInitialList = !this.hasSynced();
     return finish(this.#take(), process, isInInitialList, () => undefined);

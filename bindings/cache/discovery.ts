@@ -39,7 +39,7 @@ interface Group {
 export async function resourceOf<T extends object = object>(
   transport: Transport,
   name: { group: string; version?: string; resource: string },
-  options: { signal?: AbortSignal; clock?: Caller['clock'] } = {},
+  options: { signal?: AbortSignal | undefined; clock?: Caller['clock'] | undefined } = {},
 ): Promise<Resource<T>> {
   const { group, resource } = name;
   if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);

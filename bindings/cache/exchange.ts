@@ -16,11 +16,11 @@ export interface ExchangeOptions {
   clock: Clock;
   signal: AbortSignal;
   /** Longest silence: without an answer, and then without another byte. 0 or none: any length. Time in which nobody reads does not count. */
-  idleMs?: number;
+  idleMs?: number | undefined;
   /** Longest duration in all, from the request to the end of the body. */
-  totalMs?: number;
+  totalMs?: number | undefined;
   /** Told at each sign of life of the server, which is its answer's headers and the chunks after them: the clock's time. Must not throw. */
-  onBytes?: (now: number) => void;
+  onBytes?: ((now: number) => void) | undefined;
 }
 
 export class Exchange {

@@ -46,7 +46,7 @@ export class ExpirationCache<T extends object> implements Store<T> {
   #resourceVersion = '';
 
   /** @throws CapstanError INVALID_ARGUMENT */
-  constructor(keyFunc: KeyFunc<T>, policy: ExpirationPolicy<T>, options: { clock?: Clock } = {}) {
+  constructor(keyFunc: KeyFunc<T>, policy: ExpirationPolicy<T>, options: { clock?: Clock | undefined } = {}) {
     requireFunction('keyFunc', keyFunc);
     requireFunction('policy.isExpired', (policy as Partial<ExpirationPolicy<T>> | undefined)?.isExpired);
     this.#keyFunc = keyFunc;
@@ -135,7 +135,7 @@ export class ExpirationCache<T extends object> implements Store<T> {
 export function newTTLStore<T extends object>(
   keyFunc: KeyFunc<T>,
   ttl: number,
-  options: { clock?: Clock } = {},
+  options: { clock?: Clock | undefined } = {},
 ): ExpirationCache<T> {
   const { clock = systemClock } = options;
   return new ExpirationCache<T>(keyFunc, new TTLPolicy<T>(ttl, clock), { clock });

@@ -38,19 +38,19 @@ export interface ResourceSelection extends InformerSelection {
 /** What the informers of one resource do with its objects, where that is not what those of all do. */
 export interface ResourceOptions extends CacheLimits {
   /** See {@link FactoryOptions.transform}. `undefined`: none, also where there is one for all. */
-  transform?: FactoryOptions['transform'];
+  transform?: FactoryOptions['transform'] | undefined;
   /** See {@link SharedIndexInformerOptions}. */
-  watchList?: boolean;
+  watchList?: boolean | undefined;
 }
 
 /** The options of the informers, for all of them, and those of a factory. */
 export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transform'> {
   /** For all informers, in milliseconds; 0, the default, is never. */
-  resyncPeriod?: number;
+  resyncPeriod?: number | undefined;
   /** Resync periods of single resources, in milliseconds. */
-  customResync?: ReadonlyMap<Resource<never, string>, number>;
+  customResync?: ReadonlyMap<Resource<never, string>, number> | undefined;
   /** One namespace, for all resources that have any; by default all. */
-  namespace?: string;
+  namespace?: string | undefined;
   /**
    * Several namespaces, in place of `namespace`: each resource that has any gets an informer for each of them, and nothing is asked of the server that needs
    * rights beyond them. An informer is asked for with its namespace (`informerFor(Pod, { namespace: 'a' })`); controllers and clients over the
@@ -60,27 +60,27 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
    * const factory = newSharedInformerFactory(transport, { namespaces: ['team-a', 'team-b'] });
    * const informers = factory.namespacesOf(Pod).map((namespace) => factory.informerFor(Pod, { namespace }));
    */
-  namespaces?: readonly string[];
+  namespaces?: readonly string[] | undefined;
   /**
    * What the informers of single resources are restricted to, where whoever asks for one does not say. controller-runtime:
    * cache Options.ByObject.
    */
-  selections?: ReadonlyMap<Resource<never, string>, ResourceSelection>;
+  selections?: ReadonlyMap<Resource<never, string>, ResourceSelection> | undefined;
   /**
    * Options of the informers of single resources; what is said here counts, and else what is said for all. controller-runtime: cache Options.ByObject.
    *
    * @example
    * newSharedInformerFactory(transport, { perResource: new Map([[Pod, { drop: ['spec.volumes'], maxBytes: 1e9 }]]) });
    */
-  perResource?: ReadonlyMap<Resource<never, string>, ResourceOptions>;
+  perResource?: ReadonlyMap<Resource<never, string>, ResourceOptions> | undefined;
   /** Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}. */
-  tweakListOptions?: ListWatchOptions['tweak'];
+  tweakListOptions?: ListWatchOptions['tweak'] | undefined;
   /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
-  idleTimeout?: number;
+  idleTimeout?: number | undefined;
   /** Changes the objects of all informers before they are stored; see {@link SharedIndexInformerOptions.transform}. */
-  transform?: (object: KubeObject) => KubeObject;
+  transform?: ((object: KubeObject) => KubeObject) | undefined;
   /** The informers' name in metrics. Informers of one resource with other selections get what tells them apart added to it. */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** An informer, and a reader of its cache. */
@@ -201,7 +201,7 @@ export class SharedInformerFactory {
    */
   async isServed<T extends object>(
     resource: Resource<T, never>,
-    options: { selection?: InformerSelection; signal?: AbortSignal } = {},
+    options: { selection?: InformerSelection | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<boolean> {
     const { selection = {}, signal = new AbortController().signal } = options;
     if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced()) return true;
@@ -279,7 +279,7 @@ export class SharedInformerFactory {
    * Starts the informers that were not started yet; they run until the signal fires. To be called again after others were
    * asked for. After `shutdown`: no effect.
    */
-  start(options: { signal?: AbortSignal } = {}): void {
+  start(options: { signal?: AbortSignal | undefined } = {}): void {
     if (this.#shuttingDown) return;
     for (const { name, informer } of this.#entries.values()) {
       if (informer.hasStarted()) continue; // by an earlier call, or by whoever asked for it
@@ -295,7 +295,7 @@ export class SharedInformerFactory {
    * Waits until the informers that were started have synced, or the signal fires; says which have and which have not. Never
    * rejects. That handlers were told everything is another matter: see {@link Registration.hasSyncedChecker}.
    */
-  async waitForCacheSync(options: { signal?: AbortSignal } = {}): Promise<SyncResult> {
+  async waitForCacheSync(options: { signal?: AbortSignal | undefined } = {}): Promise<SyncResult> {
     const started = [...this.#entries.values()].filter(({ informer }) => informer.hasStarted());
     await waitFor(options, '', ...started.map(({ informer }) => informer.hasSyncedChecker()));
     const synced = new Map(started.map(({ name, informer }) => [name, informer.hasSynced()]));

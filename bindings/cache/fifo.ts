@@ -32,19 +32,19 @@ import {
 /** Of a {@link RealFIFO}. */
 export interface RealFIFOOptions<T> {
   /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
-  keyFunction?: (object: T) => string;
+  keyFunction?: ((object: T) => string) | undefined;
   /** The store behind the queue. Needed without atomic events, refused with them. */
-  knownObjects?: KeyListerGetter<T>;
+  knownObjects?: KeyListerGetter<T> | undefined;
   /** Called once for each object, before it is queued; not for tombstones and for what a resync repeats. */
-  transformer?: TransformFunc<T>;
+  transformer?: TransformFunc<T> | undefined;
   /** A list, and a resync, is one delta. Default true. */
-  atomicEvents?: boolean;
+  atomicEvents?: boolean | undefined;
   /** Queue bookmarks too. Default: as `atomicEvents`; refused without them. */
-  emitDeltaTypeBookmark?: boolean;
+  emitDeltaTypeBookmark?: boolean | undefined;
   /** For messages. Default `RealFIFO`. */
-  name?: string;
+  name?: string | undefined;
   /** Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the caller is not done. */
-  onDelta?: () => void;
+  onDelta?: (() => void) | undefined;
 }
 
 /** A class and no literal, as there are many: see bytes/copy.ts. */
@@ -203,7 +203,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   /** An error of `process` that costs the first list makes the queue wait for another before it counts as synced. */
-  async pop(process: PopProcess<T>, options: { signal?: AbortSignal } = {}): Promise<Deltas<T>> {
+  async pop(process: PopProcess<T>, options: { signal?: AbortSignal | undefined } = {}): Promise<Deltas<T>> {
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     return this.#process(1, process);
   }
@@ -230,7 +230,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   async popBatch(
     processBatch: PopProcess<T>,
     processSingle: PopProcess<T>,
-    options: { signal?: AbortSignal } = {},
+    options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Deltas<T>> {
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     const count = this.#batchSize();

@@ -31,11 +31,11 @@ export interface HighWater {
 /** How one handler of an informer is told. */
 export interface HandlerOptions {
   /** How often this handler is told of everything again, in milliseconds. Default: the informer's. The shortest is 1 s. */
-  resyncPeriod?: number;
+  resyncPeriod?: number | undefined;
   /** In the metrics and in `informer.status()`. Default: `handler-1` for the first, and so on. */
-  name?: string;
+  name?: string | undefined;
   /** Tells that the handler does not keep up. Nothing is dropped, here or there. */
-  highWater?: HighWater;
+  highWater?: HighWater | undefined;
   /**
    * From so many waiting notifications on, a new one is merged into the last one that waits for the same key, instead of
    * being queued: updates become one from the first old state to the last new one, an addition takes the newest state, an
@@ -43,7 +43,7 @@ export interface HandlerOptions {
    * A deletion and a later addition stay two. The order for each key is kept, and the last state is always told; what lies
    * between may be left out. Without it, the default, every notification is delivered, as in client-go.
    */
-  coalesceAbove?: number;
+  coalesceAbove?: number | undefined;
 }
 
 /** client-go: tools/cache/wait.go DoneChecker. */
@@ -74,9 +74,11 @@ export interface Registration {
  * Removes a handler and waits for its call that is under way: `SharedIndexInformer.shutDownEventHandler`, as client-go has it.
  */
 export function shutDownEventHandler(
-  informer: { shutDownEventHandler(registration: Registration, options?: { signal?: AbortSignal }): Promise<void> },
+  informer: {
+    shutDownEventHandler(registration: Registration, options?: { signal?: AbortSignal | undefined }): Promise<void>;
+  },
   registration: Registration,
-  options: { signal?: AbortSignal } = {},
+  options: { signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   return informer.shutDownEventHandler(registration, options);
 }

@@ -26,12 +26,12 @@ export interface SharedIndexInformerOptions<T extends object = never> extends Fr
    * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default, is never, also for
    * handlers that ask for it. A handler may have a period of its own. The shortest is 1 s.
    */
-  resyncPeriod?: number;
+  resyncPeriod?: number | undefined;
   /**
    * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered by object, by a
    * {@link DeltaFIFO}, as client-go's informers did before.
    */
-  queue?: 'real' | 'delta';
+  queue?: 'real' | 'delta' | undefined;
   /**
    * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
    * change the object it is given, and must return it or another with `metadata.name`; it must be idempotent, as an object that did
@@ -42,17 +42,17 @@ export interface SharedIndexInformerOptions<T extends object = never> extends Fr
    * Whether plain and transformed objects are frozen all through on their way in, so that a reader that writes to one gets a
    * TypeError on the spot. Default: yes, unless NODE_ENV is `production` or the mutation detector is on.
    */
-  freeze?: boolean;
+  freeze?: boolean | undefined;
   /**
    * Whether to watch for two minutes, once a second, that no reader changes an object of the cache, and to report one that was
    * changed through handleError, with what changed (code MUTATED). Costs a copy of every object. Default: whether the
    * environment variable KUBE_CACHE_MUTATION_DETECTOR is true and no other option needs bytes.
    */
-  mutationDetector?: boolean;
+  mutationDetector?: boolean | undefined;
   /** The informer's name in its metrics; without one it has none. Of one resource each informer needs its own. */
-  name?: string;
+  name?: string | undefined;
   /** Gets the metrics of the informer. */
-  metricsProvider?: InformerMetricsProvider;
+  metricsProvider?: InformerMetricsProvider | undefined;
 }
 
 /** What an informer says of itself. */

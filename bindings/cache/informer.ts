@@ -188,7 +188,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * Removes a handler and waits until none of its calls is under way, so that what it uses can be closed. Rejects with ABORTED
    * when the signal fires before. A handler must not wait for it: it would wait for itself.
    */
-  async shutDownEventHandler(registration: Registration, options: { signal?: AbortSignal } = {}): Promise<void> {
+  async shutDownEventHandler(
+    registration: Registration,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
     const listener = listenerOf<T>(registration);
     this.#processor.remove(listener);
     const ended = listener.ended();
@@ -267,7 +270,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    *
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
-  async run(options: { signal?: AbortSignal } = {}): Promise<void> {
+  async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#started) throw this.#alreadyStarted('it runs once, make another one to start again');
     this.#started = true;
     if (!this.#stopped) this.#startGuards();
@@ -354,7 +357,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * All that handlers are told, for `for await`; each loop begins with the objects that are there. Ends with the signal,
    * or when the informer has been stopped. What the loop does not take waits in memory.
    */
-  events(options: { signal?: AbortSignal } = {}): AsyncIterable<InformerEvent<T>> {
+  events(options: { signal?: AbortSignal | undefined } = {}): AsyncIterable<InformerEvent<T>> {
     return { [Symbol.asyncIterator]: () => this.#events.iterate(this, options.signal) };
   }
 

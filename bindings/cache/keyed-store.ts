@@ -12,7 +12,7 @@ export type KeyFunc<T> = (object: T | DeletedFinalStateUnknown<T>) => string;
 /** Of a {@link Store}. */
 export interface StoreOptions<T> {
   /** Changes each object before it is stored. Its key is the one it had before. */
-  transformer?: TransformFunc<T>;
+  transformer?: TransformFunc<T> | undefined;
 }
 
 /**

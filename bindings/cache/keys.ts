@@ -6,9 +6,11 @@ import { CapstanError, invalid, show } from '../errors.ts';
 
 /** What every object of an API server has. Objects from a cache are read-only: whoever changes one changes everyone's. */
 export interface KubeObject {
-  apiVersion?: string;
-  kind?: string;
-  metadata?: { namespace?: string; name?: string; resourceVersion?: string };
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
+  metadata?:
+    | { namespace?: string | undefined; name?: string | undefined; resourceVersion?: string | undefined }
+    | undefined;
 }
 
 const TOMBSTONE = Symbol.for('capstan.DeletedFinalStateUnknown');

@@ -14,7 +14,7 @@ export interface DecoderOptions {
   /**
    * Whether objects keep `metadata.managedFields`, which are a good part of most objects and of use to few programs. Default false: they are absent.
    */
-  keepManagedFields?: boolean;
+  keepManagedFields?: boolean | undefined;
   /**
    * Members that are left out of every object before it is stored, by path: `spec.template`, or
    * `metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration`, where `\.` is a dot inside of a name. Through arrays a path
@@ -24,17 +24,17 @@ export interface DecoderOptions {
    * @example
    * new SharedIndexInformer(new ListWatch(transport, Pod), { drop: ['status.conditions', 'spec.containers.env'] });
    */
-  drop?: readonly string[];
+  drop?: readonly string[] | undefined;
   /**
    * The longest watch event, and the longest object of a list, in bytes: 16 MiB by default, at most 512 MiB. A longer one is a failure of class `decode`.
    * A list of objects that are not kept as bytes is decoded at once: there only watch events have this limit.
    */
-  maxObjectBytes?: number;
+  maxObjectBytes?: number | undefined;
   /**
    * How deep JSON may nest, with the event or the list around an object: 10 000 by default and at most. What nests deeper is a failure of
    * class `decode`, with the same exception.
    */
-  maxDepth?: number;
+  maxDepth?: number | undefined;
 }
 
 /** How much a cache of bytes may keep. */
@@ -82,7 +82,7 @@ export interface CacheLimits extends DecoderOptions, Budget {
    * `'bytes'`, the default: objects stay the bytes that came, outside of the JavaScript heap, and their members are decoded when they are read. `'objects'`: they
    * are decoded whole when they come, which reads faster where every member is read again and again. A transform and the mutation detector imply it.
    */
-  keep?: 'bytes' | 'objects';
+  keep?: 'bytes' | 'objects' | undefined;
 }
 
 const OF_DECODER = ['keepManagedFields', 'drop', 'maxObjectBytes', 'maxDepth'] as const;

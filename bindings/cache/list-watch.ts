@@ -17,23 +17,23 @@ import type { Transport } from './transport.ts';
 /** Which objects of a resource are asked for. */
 export interface ListWatchOptions {
   /** One namespace; none or "" is all of them. */
-  namespace?: string;
+  namespace?: string | undefined;
   /** As text: `labelSelectorText` makes it of a selector as objects carry it. */
-  labelSelector?: string;
-  fieldSelector?: string;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
   /** Asks for PartialObjectMetadata: objects without spec, status and data. A server that sends whole objects is refused. */
-  metadataOnly?: boolean;
+  metadataOnly?: boolean | undefined;
   /**
    * Changes the query of each request before it is sent, such as `query.fieldSelector = 'metadata.name=a'`. It sees what the
    * reflector put there and may overrule it. client-go: WithTweakListOptions.
    */
-  tweak?: (query: Record<string, string>) => void;
+  tweak?: ((query: Record<string, string>) => void) | undefined;
   /**
    * Milliseconds without a byte after which a watch counts as a lost connection: it is opened again from the last version, without a list and
    * without an error. Default 150 000; 0: never. A quiet watch gets a bookmark each minute from kube-apiserver, though none is promised; a server
    * that sends none costs one request each time. Over `capstan/client-node` dead connections are found within 45 s by other means; over fetch this is the only one.
    */
-  idleTimeout?: number;
+  idleTimeout?: number | undefined;
 }
 
 /** Who asks: on which clock to wait, the signal that ends it, and who wants to know of the server's signs of life. */
@@ -180,7 +180,7 @@ export class ListWatch<T, I extends string = never> {
   async #get(
     query: Record<string, string>,
     metadataAs: string,
-    options: Caller & { idleMs?: number; totalMs?: number },
+    options: Caller & { idleMs?: number | undefined; totalMs?: number | undefined },
   ) {
     this.#tweak?.(query);
     const accept = this.#metadataOnly ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1` : 'application/json';

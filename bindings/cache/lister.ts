@@ -10,7 +10,7 @@ import type { Indexer } from './store.ts';
 /** Which objects a lister gives. */
 export interface ListerOptions {
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. None selects everything. */
-  labelSelector?: string | LabelSelector;
+  labelSelector?: string | LabelSelector | undefined;
 }
 
 /**

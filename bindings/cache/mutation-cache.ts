@@ -18,18 +18,18 @@ import type { Store } from './store-types.ts';
 /** Of a {@link MutationCache}. */
 export interface MutationCacheOptions<T extends object, I extends string> {
   /** For `byIndex`; most often the store itself. */
-  indexer?: Pick<Indexer<T, I>, 'indexKeys' | 'getByKey' | 'getIndexers'>;
+  indexer?: Pick<Indexer<T, I>, 'indexKeys' | 'getByKey' | 'getIndexers'> | undefined;
   /** How long a write is kept, in milliseconds. Default 5 minutes. */
-  ttl?: number;
+  ttl?: number | undefined;
   /**
    * Give written objects also while the store does not have them. Default false, as "not there yet" and "deleted
    * meanwhile" look the same: an object that was deleted right after the write is given until `ttl` is over, unless
    * `onDelete` says so.
    */
-  includeAdds?: boolean;
+  includeAdds?: boolean | undefined;
   /** How many writes are kept; the one used longest ago goes first, from 256 on with a 256th of them. Default 100. */
-  maxCacheSize?: number;
-  clock?: Clock;
+  maxCacheSize?: number | undefined;
+  clock?: Clock | undefined;
 }
 
 /** Stands for a deleted object, so that a write that was overtaken by its deletion is not taken for new. */

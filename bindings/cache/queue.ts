@@ -26,7 +26,7 @@ export interface Queue<T> extends ReflectorStore<T> {
    *
    * @throws CapstanError FIFO_CLOSED when the queue is closed and empty, ABORTED when the signal fires first (as rejections)
    */
-  pop(process: PopProcess<T>, options?: { signal?: AbortSignal }): Promise<Deltas<T>>;
+  pop(process: PopProcess<T>, options?: { signal?: AbortSignal | undefined }): Promise<Deltas<T>>;
   /** The same without waiting; false when there is nothing now. */
   tryPop(process: (deltas: Deltas<T>, isInInitialList: boolean) => void): boolean;
   /** The initial population, which is the first list unless something else came before it, is through. Stays true. */
@@ -46,7 +46,7 @@ export interface QueueWithBatch<T> extends Queue<T> {
   popBatch(
     processBatch: PopProcess<T>,
     processSingle: PopProcess<T>,
-    options?: { signal?: AbortSignal },
+    options?: { signal?: AbortSignal | undefined },
   ): Promise<Deltas<T>>;
 }
 

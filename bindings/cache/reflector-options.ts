@@ -25,40 +25,40 @@ export const WATCH_LIST_BY_DEFAULT = false;
 
 /** How a reflector lists, watches and waits. client-go: ReflectorOptions, and the fields of a Reflector. */
 export interface ReflectorOptions<T = object> {
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** In [0, 1): jitter of the back-off and of timeoutSeconds. Default Math.random. What it throws, or gives beyond that, is reported through handleError, and 0.5 taken. */
-  random?: () => number;
+  random?: (() => number) | undefined;
   /** Milliseconds between two questions to `shouldResync` while watching; 0, the default, is never. A function is asked anew each time. */
-  resyncPeriod?: number | (() => number);
+  resyncPeriod?: number | (() => number) | undefined;
   /** Whether to call the store's `resync` now. Default: always. */
-  shouldResync?: () => boolean;
+  shouldResync?: (() => boolean) | undefined;
   /**
    * Gets every failure, with its class and what happens next. The default reports through handleError those after which everything
    * is asked for again, and connections that stay refused; it is silent about a healthy life: an expired version, a connection
    * that was reset, a watch closed at once, a request repeated as the server asked, a server without streams.
    */
-  watchErrorHandler?: WatchErrorHandler;
+  watchErrorHandler?: WatchErrorHandler | undefined;
   /**
    * Asks for the initial objects through a watch, which costs the server less than a list (KEP-3157; kube-apiserver serves it by default since
    * 1.32); where it says that it does not serve that, they are listed. Default false: they are listed.
    */
-  watchList?: boolean;
+  watchList?: boolean | undefined;
   /** Objects a page of each list. 0, the default: 500, or no pages where the server can then answer from its memory. */
-  watchListPageSize?: number;
+  watchListPageSize?: number | undefined;
   /** Milliseconds after which the server is to end a watch: random in [m, 2 m). Less than five minutes, the default, is not honoured. */
-  minWatchTimeout?: number;
+  minWatchTimeout?: number | undefined;
   /** For how many milliseconds a watch that ends with an internal error (an ERROR event 500) is opened again at once. Default 0: then everything is asked for again. */
-  maxInternalErrorRetryDuration?: number;
-  backoff?: BackoffOptions;
+  maxInternalErrorRetryDuration?: number | undefined;
+  backoff?: BackoffOptions | undefined;
   /**
    * What to do when the server says that it no longer has the resource, as after the deletion of a CustomResourceDefinition. True, the
    * default: the store is emptied, as with the objects' own deletions, and the reflector goes on asking with back-off until the
    * resource is there again. False, as in client-go: the store keeps what it had until then. Only the server's own word counts: a Status NotFound for the
    * collection, or its discovery; a proxy's page does not.
    */
-  parkWhenGone?: boolean;
+  parkWhenGone?: boolean | undefined;
   /** @internal What turns bytes into objects. Default: JSON.parse. */
-  decoder?: Decoder<T>;
+  decoder?: Decoder<T> | undefined;
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. The back-off checks its own. */

@@ -146,7 +146,7 @@ export class Reflector<T extends object, I extends string = never> {
    *
    * @throws CapstanError ALREADY_STARTED while it runs
    */
-  async run(options: { signal?: AbortSignal } = {}): Promise<void> {
+  async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#state !== 'stopped') throw new CapstanError('ALREADY_STARTED', 'this reflector is running already');
     this.#state = 'waiting';
     const signal = options.signal ?? new AbortController().signal;

@@ -17,9 +17,9 @@ const RESET_DELAY_MS = 1000;
 
 export interface RepeatOptions extends ExchangeOptions {
   /** Told of each request that is about to be sent again, with what became of it and after how long. Must not throw. */
-  onRepeat?: (error: StatusError | TransportError, afterMs: number) => void;
+  onRepeat?: ((error: StatusError | TransportError, afterMs: number) => void) | undefined;
   /** Waited for before each sending, repeats included: a rate limit. It ends with the signal. */
-  turn?: () => Promise<void>;
+  turn?: (() => Promise<void>) | undefined;
 }
 
 /** Sends a request, with its repeats. The last answer or error counts, whatever it is. */

@@ -17,15 +17,15 @@ import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts'
 
 /** Of a {@link RetryWatcher}. */
 export interface RetryWatcherOptions {
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** Ends the iteration without an error, as `stop` does. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Milliseconds from one opening of the watch to the next, at least. Default 1000. */
-  minRestartDelay?: number;
+  minRestartDelay?: number | undefined;
   /** In [0, 1): jitter of timeoutSeconds. */
-  random?: () => number;
+  random?: (() => number) | undefined;
   /** Gets each failure after which the watch is opened again. Default: none is reported, as in client-go. */
-  watchErrorHandler?: WatchErrorHandler;
+  watchErrorHandler?: WatchErrorHandler | undefined;
 }
 
 /**

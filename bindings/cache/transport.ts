@@ -9,16 +9,16 @@ import { CapstanError, hasCode, invalid, requireFunction } from '../errors.ts';
 export interface TransportRequest {
   method: string;
   path: string;
-  query?: Record<string, string>;
-  headers?: Record<string, string>;
-  body?: string | Uint8Array;
+  query?: Record<string, string> | undefined;
+  headers?: Record<string, string> | undefined;
+  body?: string | Uint8Array | undefined;
   /** Ends the exchange at any moment, also while the body is read: both then fail with kind 'aborted'. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * The reader is done with each chunk of the body when it asks for the next one, so that the transport may take its memory back, or read the
    * next bytes into it: so it asks for one at a time, and copies what it keeps. Default false.
    */
-  transient?: boolean;
+  transient?: boolean | undefined;
 }
 
 /** The iterator of a body whose chunks can be had without waiting, which spares its reader a promise for each. */
@@ -71,7 +71,7 @@ export type TransportErrorKind = 'refused' | 'reset' | 'aborted' | 'unknown';
 export class TransportError extends CapstanError {
   readonly kind: TransportErrorKind;
 
-  constructor(kind: TransportErrorKind, message: string, options?: { cause?: unknown }) {
+  constructor(kind: TransportErrorKind, message: string, options?: { cause?: unknown | undefined }) {
     super('TRANSPORT', message, options);
     this.kind = kind;
   }
@@ -89,9 +89,9 @@ export function connectionLoss(error: unknown): TransportErrorKind | undefined {
 /** Of {@link fetchTransport}. */
 export interface FetchTransportOptions {
   /** Sent with every request, such as `authorization`. A header of the request itself wins. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   /** The fetch to use, by default the host's. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
 }
 
 /**

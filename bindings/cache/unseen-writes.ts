@@ -34,8 +34,8 @@ export interface UnseenWritesOptions<T> {
   /** What objects go through on their way into the cache. */
   transformer: TransformFunc<T>;
   onGone(tombstone: DeletedFinalStateUnknown<T>): void;
-  most?: number;
-  mostText?: number;
+  most?: number | undefined;
+  mostText?: number | undefined;
 }
 
 interface Unseen {

@@ -24,7 +24,7 @@ const POLL_MS = 100;
  * if (!(await waitForCacheSync({ signal: AbortSignal.timeout(30_000) }, pods, deployments))) throw new Error('no cache');
  */
 export async function waitForCacheSync(
-  options: { signal?: AbortSignal; clock?: Clock },
+  options: { signal?: AbortSignal | undefined; clock?: Clock | undefined },
   ...synced: Syncing[]
 ): Promise<boolean> {
   for (const [i, one] of synced.entries())
@@ -48,7 +48,7 @@ export async function waitForCacheSync(
  */
 export async function waitForNamedCacheSync(
   name: string,
-  options: { signal?: AbortSignal; clock?: Clock },
+  options: { signal?: AbortSignal | undefined; clock?: Clock | undefined },
   ...synced: Syncing[]
 ): Promise<boolean> {
   if (await waitForCacheSync(options, ...synced)) return true;
@@ -68,7 +68,7 @@ export async function waitForNamedCacheSync(
  * await waitFor({ signal }, 'the handler of pods', registration.hasSyncedChecker());
  */
 export async function waitFor(
-  options: { signal?: AbortSignal },
+  options: { signal?: AbortSignal | undefined },
   what: string,
   ...checkers: DoneChecker[]
 ): Promise<boolean> {

@@ -26,14 +26,14 @@ export interface WatchOptions extends ListWatchOptions {
    * The version after which to begin, such as that of a {@link list}: then nothing is missed in between. "", the default, or "0": first
    * everything that is there, as ADDED events in no order.
    */
-  resourceVersion?: string;
+  resourceVersion?: string | undefined;
   /** Ends the iteration without an error. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** When the server is to end the stream. Default 300. */
-  timeoutSeconds?: number;
+  timeoutSeconds?: number | undefined;
   /** Told of each version up to which nothing happened: a good one to begin from the next time. It is waited for, and its errors are the iteration's. */
-  onBookmark?: (resourceVersion: string) => void;
-  clock?: Clock;
+  onBookmark?: ((resourceVersion: string) => void) | undefined;
+  clock?: Clock | undefined;
 }
 
 /**
@@ -106,11 +106,11 @@ export function reportForeign(
 /** Which objects a list gives, and how it asks for them. */
 export interface ListOptions extends ListWatchOptions {
   /** The list is at least as new as this version. "", the default: the newest. "0": any, which the server has at hand. */
-  resourceVersion?: string;
+  resourceVersion?: string | undefined;
   /** Objects a page. Default 500; 0: all in one. */
-  pageSize?: number;
-  signal?: AbortSignal;
-  clock?: Clock;
+  pageSize?: number | undefined;
+  signal?: AbortSignal | undefined;
+  clock?: Clock | undefined;
 }
 
 /**
@@ -141,7 +141,7 @@ export async function list<T extends object, I extends string>(
 export function listItems<T extends object, I extends string>(
   transport: Transport,
   resource: Resource<T, I>,
-  options: ListOptions & { pageBufferSize?: number } = {},
+  options: ListOptions & { pageBufferSize?: number | undefined } = {},
 ): AsyncGenerator<T, void, undefined> {
   const { pageBufferSize = 10 } = options;
   requireInteger('pageBufferSize', pageBufferSize, 0);

@@ -6,9 +6,9 @@ import { type TlsMaterial, tlsMaterial } from './tls.ts';
 
 export interface HttpTransportOptions extends ConnectionOptions {
   /** Sent with every request, such as `authorization`. A header of the request itself wins. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   /** For https servers: `ca`, `cert`, `key`, `servername` and so on, as node:tls takes them. */
-  tls?: TlsMaterial;
+  tls?: TlsMaterial | undefined;
 }
 
 /**

@@ -19,13 +19,13 @@ export interface ConnectionOptions {
    * `'auto'`, the default: HTTP/2 where an https server offers it (by ALPN), so that all requests and watches share a connection; else, and over plain
    * http or through a proxy, HTTP/1.1. `false`: always HTTP/1.1. Deno's and Bun's node:http2 are not used.
    */
-  http2?: 'auto' | false;
+  http2?: 'auto' | false | undefined;
   /** HTTP/2: after this long without a byte while a request or watch is open, a PING is sent. Default 30 000; 0: never. Go: http2.Transport.ReadIdleTimeout. */
-  readIdleTimeout?: number;
+  readIdleTimeout?: number | undefined;
   /** HTTP/2: how long the answer to a PING may take before the connection counts as lost (kind 'reset'). Default 15 000. Go: http2.Transport.PingTimeout. */
-  pingTimeout?: number;
+  pingTimeout?: number | undefined;
   /** What the two and the 30 000 ms that a connection may take to come about go by. The system's clock. */
-  clock?: Clock;
+  clock?: Clock | undefined;
 }
 
 /** Address and credentials of one request. */

@@ -20,31 +20,31 @@ export interface ClientOptions {
    * factory's `shutdown` ends it. Without a cache every read asks the server, and so does one of a namespace that is not among those of the cache,
    * or of a resource that the server does not have: a 404, and no informer that waits for it.
    */
-  readonly cache?: SharedInformerFactory;
+  readonly cache?: SharedInformerFactory | undefined;
   /** Resources that are never read from the cache, such as Secrets of which there are many. */
-  readonly disableFor?: readonly AnyResource[];
+  readonly disableFor?: readonly AnyResource[] | undefined;
   /** A cached read of a resource without an informer is an error NOT_CACHED, instead of making one. Default false. */
-  readonly readerFailOnMissingInformer?: boolean;
+  readonly readerFailOnMissingInformer?: boolean | undefined;
   /** How long the first read of a resource waits for its cache, in milliseconds. Default 120 000, as for controllers. */
-  readonly cacheSyncTimeout?: number;
+  readonly cacheSyncTimeout?: number | undefined;
   /** Whether a cached read waits until the cache has what this client wrote before. Default true. See {@link newClient}. */
-  readonly readYourWrites?: boolean;
+  readonly readYourWrites?: boolean | undefined;
   /**
    * How long it waits, in milliseconds. Default 5000. After that, or as soon as the cache's watch is seen to be down, the server is asked, and
    * later reads do not wait for these writes again.
    */
-  readonly readYourWritesTimeout?: number;
+  readonly readYourWritesTimeout?: number | undefined;
   /** Who owns the fields that are written; server-side apply needs it. Single calls may say otherwise. */
-  readonly fieldOwner?: string;
+  readonly fieldOwner?: string | undefined;
   /** What the server does about fields that it does not know, for all writes but apply, which is always strict. Default: the server's, `Warn`. */
-  readonly fieldValidation?: WriteOptions['fieldValidation'];
+  readonly fieldValidation?: WriteOptions['fieldValidation'] | undefined;
   /** A limit on requests. `true`: client-go's, 5 a second and 10 at once. Default: none, as in controller-runtime. */
-  readonly rateLimit?: boolean | RateLimitOptions | RequestRateLimiter;
+  readonly rateLimit?: boolean | RateLimitOptions | RequestRateLimiter | undefined;
   /** Told of each warning of the server. Default: the logger's `warn`. */
-  readonly onWarning?: (warning: Warning) => void;
+  readonly onWarning?: ((warning: Warning) => void) | undefined;
   /** Default: silent. */
-  readonly logger?: Logger;
-  readonly clock?: Clock;
+  readonly logger?: Logger | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /**

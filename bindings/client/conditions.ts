@@ -42,7 +42,7 @@ type Known<C extends ConditionLike> = [C] extends [never] ? Condition : C;
 /** Of {@link setStatusCondition}. */
 export interface SetConditionOptions {
   /** The time of day. Default: the host's. */
-  readonly wallNow?: () => number;
+  readonly wallNow?: (() => number) | undefined;
 }
 
 /**

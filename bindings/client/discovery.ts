@@ -61,7 +61,7 @@ export class Discovery {
   readonly #kinds = new Map<string, Promise<readonly Found[]>>();
   readonly #versions = new Map<string, Promise<string[]>>();
 
-  constructor(transport: Transport, options: { clock?: Clock } = {}) {
+  constructor(transport: Transport, options: { clock?: Clock | undefined } = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     this.#rest = new RestClient(transport, { clock: options.clock ?? systemClock, onWarning: () => undefined });
   }
@@ -106,7 +106,9 @@ export class Discovery {
    * @example
    * const { resources, failed } = await new Discovery(transport).resources({ verbs: ['list', 'delete'], signal });
    */
-  async resources(options: CallOptions & { readonly verbs?: readonly string[] } = {}): Promise<ServerResources> {
+  async resources(
+    options: CallOptions & { readonly verbs?: readonly string[] | undefined } = {},
+  ): Promise<ServerResources> {
     const { verbs = [], signal } = options;
     this.invalidate();
     const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as { groups?: Group[] };
@@ -200,7 +202,7 @@ export class Discovery {
 export function discover<T extends object = KubeObject>(
   transport: Transport,
   kind: GroupKind,
-  options: CallOptions & { clock?: Clock } = {},
+  options: CallOptions & { clock?: Clock | undefined } = {},
 ): Promise<Resource<T>> {
   return new Discovery(transport, options).resourceFor<T>(kind, options);
 }

@@ -67,7 +67,7 @@ export interface FinalizerResult<T extends object> {
 /** Cleans up after an object that is being deleted. It may be called again for the same object. */
 export type Finalizer<T extends object> = (
   object: T,
-  options: { readonly signal?: AbortSignal },
+  options: { readonly signal?: AbortSignal | undefined },
 ) => Promise<FinalizerResult<T> | undefined> | Promise<void> | FinalizerResult<T> | undefined | void;
 
 /** The object after all finalizers, and which parts of it have to be written. */
@@ -124,7 +124,7 @@ export class Finalizers<T extends object> {
    *
    * @throws FinalizeError if some failed; its `result` has what the others did
    */
-  async finalize(object: T, options: { readonly signal?: AbortSignal } = {}): Promise<FinalizeResult<T>> {
+  async finalize(object: T, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<FinalizeResult<T>> {
     const deleted = isBeingDeleted(object);
     const errors = new Map<string, unknown>();
     let current = object;
@@ -154,7 +154,7 @@ export class Finalizers<T extends object> {
 async function runFinalizer<T extends object>(
   finalizer: Finalizer<T>,
   object: T,
-  options: { readonly signal?: AbortSignal },
+  options: { readonly signal?: AbortSignal | undefined },
 ): Promise<FinalizerResult<T>> {
   try {
     return (await finalizer(object, options)) ?? {};
@@ -197,7 +197,7 @@ export async function finalizer<T extends object, R>(
   name: string,
   object: T,
   handlers: FinalizerHandlers<T, R>,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<R | undefined> {
   requireFinalizer('name', name);
   requireObject('handlers', handlers);

@@ -9,7 +9,7 @@ const PAGE_SIZE = 500;
 /** Which objects, and how many in one answer. */
 export interface ListAllOptions extends Omit<ListOptions, 'live' | 'limit' | 'continue' | 'index'> {
   /** Objects a page. Default 500. */
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
 }
 
 /**

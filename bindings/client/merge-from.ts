@@ -10,7 +10,7 @@ import type { Patch } from './types.ts';
 /** Of {@link mergeFrom}. */
 export interface MergeFromOptions {
   /** The patch carries the version of the first state: it is a conflict where the object has changed since. Default false. */
-  readonly optimisticLock?: boolean;
+  readonly optimisticLock?: boolean | undefined;
 }
 
 /** A state to patch from. */

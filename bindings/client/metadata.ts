@@ -12,27 +12,27 @@ export interface OwnerReference {
   name: string;
   uid: string;
   /** At most one owner is the controller. */
-  controller?: boolean;
+  controller?: boolean | undefined;
   /** The owner, deleted in the foreground, waits until this object is gone. */
-  blockOwnerDeletion?: boolean;
+  blockOwnerDeletion?: boolean | undefined;
 }
 
 /** What the API server keeps about every object. Times are RFC 3339 strings, as they are on the wire. */
 export interface ObjectMeta {
-  name?: string;
-  generateName?: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  creationTimestamp?: string;
-  deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-  ownerReferences?: OwnerReference[];
-  managedFields?: object[];
+  name?: string | undefined;
+  generateName?: string | undefined;
+  namespace?: string | undefined;
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+  generation?: number | undefined;
+  creationTimestamp?: string | undefined;
+  deletionTimestamp?: string | undefined;
+  deletionGracePeriodSeconds?: number | undefined;
+  labels?: Record<string, string> | undefined;
+  annotations?: Record<string, string> | undefined;
+  finalizers?: string[] | undefined;
+  ownerReferences?: OwnerReference[] | undefined;
+  managedFields?: object[] | undefined;
 }
 
 /** The metadata of an object, of whatever type its user gave it. Throws CapstanError INVALID_ARGUMENT for what is no object. */

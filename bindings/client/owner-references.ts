@@ -33,7 +33,7 @@ export interface OwnerReferenceOptions {
    * Whether a foreground deletion of the owner waits for this object. Default: true for a controller, and for another owner not set, which
    * the server takes for false. Setting it needs the right to update the owner's finalizers where the cluster checks that.
    */
-  readonly blockOwnerDeletion?: boolean;
+  readonly blockOwnerDeletion?: boolean | undefined;
 }
 
 /**

@@ -15,10 +15,10 @@ const BURST = 10;
 /** A token bucket; the defaults are client-go's. */
 export interface RateLimitOptions {
   /** Requests a second in the long run. Default 5. */
-  readonly qps?: number;
+  readonly qps?: number | undefined;
   /** Requests at once after a pause. Default 10. */
-  readonly burst?: number;
-  readonly clock?: Clock;
+  readonly burst?: number | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /**

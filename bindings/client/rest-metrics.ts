@@ -74,7 +74,7 @@ export class RestClientMetrics {
 export function instrumentTransport(
   transport: Transport,
   metrics: RestClientMetrics,
-  options: { host?: string; clock?: Clock } = {},
+  options: { host?: string | undefined; clock?: Clock | undefined } = {},
 ): Transport {
   requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
   const { clock = systemClock } = options;

@@ -14,18 +14,18 @@ export interface RetryBackoff {
   /** The first wait, in milliseconds. */
   readonly duration: number;
   /** What a wait is multiplied by for the next. Default 1; 0 is Go's for waits that stay as they are. */
-  readonly factor?: number;
+  readonly factor?: number | undefined;
   /** Each wait d is random in [d, (1 + jitter) d). Default 0. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
   /** The longest wait without jitter, in milliseconds; after it nothing is tried again. Default 0: none. */
-  readonly cap?: number;
+  readonly cap?: number | undefined;
 }
 
 /** What ends the tries, and what they go by. */
 export interface RetryOptions {
-  readonly signal?: AbortSignal;
-  readonly clock?: Clock;
-  readonly random?: () => number;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: (() => number) | undefined;
 }
 
 /** For an object that several clients change: 5 times, 10 ms apart. client-go: retry.DefaultRetry. */

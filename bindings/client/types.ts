@@ -12,40 +12,40 @@ export type AnyResource = Resource<never, string>;
 
 /** Which object: a reconcile request is one, and an object's metadata too. */
 export interface ObjectKey {
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly name: string;
 }
 
 /** Of every call. */
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where a read looks. */
 export interface ReadOptions extends CallOptions {
   /** Asks the server, past the cache. Where there is no cache for the resource, that is done anyway. */
-  readonly live?: boolean;
+  readonly live?: boolean | undefined;
   /**
    * Whether a read from the cache waits until the cache has what this client has written. Default: the client's option of the same
    * name, which is true.
    */
-  readonly readYourWrites?: boolean;
+  readonly readYourWrites?: boolean | undefined;
   /** The version that a live read asks for, as the API server understands it. */
-  readonly resourceVersion?: string;
+  readonly resourceVersion?: string | undefined;
 }
 
 /** Which objects. All conditions have to hold. */
 export interface ListOptions extends ReadOptions {
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. */
-  readonly labelSelector?: string | LabelSelector;
+  readonly labelSelector?: string | LabelSelector | undefined;
   /** From the cache: only `metadata.name`, `metadata.namespace`, paths that are indexed, and names of indices, which a server does not know. */
-  readonly fieldSelector?: string;
+  readonly fieldSelector?: string | undefined;
   /** From the cache: objects under a value of an index. */
-  readonly index?: { readonly name: string; readonly value: string };
+  readonly index?: { readonly name: string; readonly value: string } | undefined;
   /** Of a live list: how many in one answer; go on with `continue`. */
-  readonly limit?: number;
-  readonly continue?: string;
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
 }
 
 /** Objects and what the server said of the list; those from a cache are read-only. */
@@ -60,33 +60,35 @@ export interface ObjectList<T> {
 
 /** How to write. */
 export interface WriteOptions extends CallOptions {
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** Default: the client's. */
-  readonly fieldOwner?: string;
+  readonly fieldOwner?: string | undefined;
   /** Default: the client's, or the server's (`Warn`). */
-  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined;
 }
 
 /** Of a server-side apply. */
 export interface ApplyOptions extends WriteOptions {
   /** Takes fields over from other owners. */
-  readonly force?: boolean;
+  readonly force?: boolean | undefined;
 }
 
 /** How to delete. The server's defaults count where an option is left out. */
 export interface DeleteOptions extends CallOptions {
-  readonly dryRun?: boolean;
-  readonly gracePeriodSeconds?: number;
-  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
-  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly dryRun?: boolean | undefined;
+  readonly gracePeriodSeconds?: number | undefined;
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined;
+  readonly preconditions?:
+    | { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
+    | undefined;
 }
 
 /** Which objects to delete, and how; without a selector all of the namespace. */
 export interface DeleteAllOfOptions extends DeleteOptions {
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. */
-  readonly labelSelector?: string | LabelSelector;
-  readonly fieldSelector?: string;
+  readonly labelSelector?: string | LabelSelector | undefined;
+  readonly fieldSelector?: string | undefined;
 }
 
 /** One JSON Patch operation, RFC 6902. */
@@ -141,12 +143,12 @@ export interface Writer {
 
 /** With a `body`, that is sent instead of the object, which then only says where to. controller-runtime: WithSubResourceBody. */
 export interface SubResourceWriteOptions<B extends object> extends WriteOptions {
-  readonly body?: B;
+  readonly body?: B | undefined;
 }
 
 /** As {@link SubResourceWriteOptions}, for a server-side apply. */
 export interface SubResourceApplyOptions<B extends object> extends ApplyOptions {
-  readonly body?: B;
+  readonly body?: B | undefined;
 }
 
 /** One subresource, such as `status` or `scale`; `B` is what it sends and takes, the object itself for `status`. */

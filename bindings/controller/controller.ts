@@ -20,34 +20,34 @@ import { type Owned, problem, requirePlan, type Watched, Watches, type WatchPlan
 /** What a controller reconciles, and how. All types follow from `for`. */
 export interface ControllerOptions<T extends object> extends ControllerSettings {
   /** The server; the controller has caches of its own then. Or a `manager`. */
-  transport?: Transport;
+  transport?: Transport | undefined;
   /** Runs the controller on its caches, once it runs itself; then `run` is not to be called. Or a `transport`. */
-  manager?: Manager;
+  manager?: Manager | undefined;
   /** The resource whose objects are reconciled. Only a controller that has `watches` or `sources` does without one. */
-  for?: Resource<T, string>;
+  for?: Resource<T, string> | undefined;
   /** Which events of `for` count: all of the predicates have to let one through. */
-  predicates?: readonly Predicate<NoInfer<T>>[];
+  predicates?: readonly Predicate<NoInfer<T>>[] | undefined;
   /** Asks for the metadata of `for` alone. */
-  metadataOnly?: boolean;
+  metadataOnly?: boolean | undefined;
   /**
    * Resources whose objects belong to one of `for`: a change of such an object is a request for the object that its
    * owner reference with `controller: true` names. With options: {@link owning}.
    */
-  owns?: readonly (Resource<never, string> | Owned)[];
+  owns?: readonly (Resource<never, string> | Owned)[] | undefined;
   /** Other resources, and what their events lead to: {@link watching}. */
-  watches?: readonly Watched[];
+  watches?: readonly Watched[] | undefined;
   /** The same, by their metadata alone. */
-  watchesMetadata?: readonly Watched[];
+  watchesMetadata?: readonly Watched[] | undefined;
   /** Sources of any kind. `eventFilters` are not asked about them. */
-  sources?: readonly Source[];
+  sources?: readonly Source[] | undefined;
   /** When one of these speaks, whatever it says, every object of `for` that is known is reconciled. kube-rs: `reconcile_all_on`. */
-  reconcileAllOn?: readonly Source[];
+  reconcileAllOn?: readonly Source[] | undefined;
   /** Predicates for the events of all resources, asked before those of each. controller-runtime: `WithEventFilter`. */
-  eventFilters?: readonly Predicate<KubeObject>[];
+  eventFilters?: readonly Predicate<KubeObject>[] | undefined;
   /** One namespace. By default those of the manager's cache, and where it has none of its own, all. */
-  namespace?: string;
+  namespace?: string | undefined;
   /** Several namespaces, each watched by itself; in place of `namespace`. */
-  namespaces?: readonly string[];
+  namespaces?: readonly string[] | undefined;
   reconcile: Reconcile<NoInfer<T>>;
 }
 
@@ -60,7 +60,7 @@ export interface Controller extends Runnable {
    * `recoverPanic` is false, and with the queue's own error should that fail (code POISONED or OUT_OF_MEMORY); the controller has then ended
    * as after `stop`.
    */
-  run(options?: { signal?: AbortSignal }): Promise<void>;
+  run(options?: { signal?: AbortSignal | undefined }): Promise<void>;
   /** As `run`: what a manager calls. */
   start(options: { signal: AbortSignal }): Promise<void>;
   /**

@@ -47,13 +47,13 @@ export type OwnerResource = Pick<Resource<never, string>, 'group' | 'kind' | 'na
 /** Which owner references count. */
 export interface OwnerOptions {
   /** Only the owner reference with `controller: true`, of which there is at most one. Default false: every reference. */
-  onlyController?: boolean;
+  onlyController?: boolean | undefined;
   /**
    * Versions of the owner's group that count. A reference of the right group and kind with another version is reported and ends the search
    * in its object, as in controller-runtime, where the server's versions are these. Default: any version, so that no owner is missed because
    * its version is no longer served.
    */
-  versions?: readonly string[];
+  versions?: readonly string[] | undefined;
 }
 
 /**
@@ -236,10 +236,10 @@ function requestOf(object: unknown): Request | undefined {
 }
 
 interface OwnerReference {
-  apiVersion?: string;
-  kind?: string;
-  name?: string;
-  controller?: boolean | null;
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
+  name?: string | undefined;
+  controller?: boolean | null | undefined;
 }
 
 /** Stops at the first reference that cannot be judged; what was found before it counts. */

@@ -77,7 +77,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     for (const source of parts.sources) this.#sources.add(source);
   }
 
-  async run(options: { signal?: AbortSignal } = {}): Promise<void> {
+  async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#running !== undefined) {
       throw new CapstanError(
         'ALREADY_STARTED',

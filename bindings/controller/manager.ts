@@ -29,11 +29,11 @@ export interface Runnable {
 /** How much a report says. */
 export interface ReportOptions {
   /** Only keys whose `namespace/name` contains this text. */
-  readonly filter?: string;
+  readonly filter?: string | undefined;
   /** How many keys and runs at most. Default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Among how many keys the most telling are chosen: what runs, what fails, what is ready, what is due soonest. Default `limit`: the first ones. */
-  readonly among?: number;
+  readonly among?: number | undefined;
 }
 
 /** A part that has metrics in Prometheus' text format. While one fails, or takes longer than ten seconds, `/metrics` is an error that names it. */
@@ -45,25 +45,25 @@ export interface Collector {
 
 /** Options that hold for all controllers of a manager unless they say otherwise. controller-runtime: pkg/config/controller.go. */
 export interface ControllerDefaults {
-  readonly skipNameValidation?: boolean;
+  readonly skipNameValidation?: boolean | undefined;
   /** By kind and group, such as `Deployment.apps`; `Pod` for the core group. */
-  readonly groupKindConcurrency?: Readonly<Record<string, number>>;
-  readonly maxConcurrentReconciles?: number;
+  readonly groupKindConcurrency?: Readonly<Record<string, number>> | undefined;
+  readonly maxConcurrentReconciles?: number | undefined;
   /** Milliseconds. */
-  readonly cacheSyncTimeout?: number;
-  readonly recoverPanic?: boolean;
-  readonly needLeaderElection?: boolean;
-  readonly enableWarmup?: boolean;
-  readonly usePriorityQueue?: boolean;
+  readonly cacheSyncTimeout?: number | undefined;
+  readonly recoverPanic?: boolean | undefined;
+  readonly needLeaderElection?: boolean | undefined;
+  readonly enableWarmup?: boolean | undefined;
+  readonly usePriorityQueue?: boolean | undefined;
   /** Milliseconds. */
-  readonly reconciliationTimeout?: number;
+  readonly reconciliationTimeout?: number | undefined;
 }
 
 /** An OpenTelemetry tracer, by the parts that are used, so that nothing depends on it. */
 export interface Tracer {
   startActiveSpan<R>(
     name: string,
-    options: { attributes?: Record<string, string | number | boolean> },
+    options: { attributes?: Record<string, string | number | boolean> | undefined },
     run: (span: Span) => R,
   ): R;
 }

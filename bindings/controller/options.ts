@@ -31,63 +31,63 @@ import { type RequestQueue, requestQueue, requireLimiterOfRequests, wrapQueue } 
 /** How a controller works, whatever it watches. Where an option is left out, the manager's `controllerDefaults` count. */
 export interface ControllerSettings {
   /** In messages, logs and metrics; by default the kind in lower case. With a manager it must be the only one in the process. */
-  name?: string;
+  name?: string | undefined;
   /** Lets controllers of a manager share a name. Default false. */
-  skipNameValidation?: boolean;
+  skipNameValidation?: boolean | undefined;
   /** Workers. Default: the manager's for the group and kind, the manager's, 1. */
-  maxConcurrentReconciles?: number;
+  maxConcurrentReconciles?: number | undefined;
   /**
    * Delays of failed requests. Default: 5 ms, doubled by each failure of the request, up to 1000 s; without the priority queue also
    * 10 a second with bursts of 100 for all together.
    */
-  rateLimiter?: RateLimiter<Request>;
+  rateLimiter?: RateLimiter<Request> | undefined;
   /**
    * Whether requests have priorities, in a `PriorityQueue`; the default. Then those of the initial list and of updates that changed nothing
    * come last (`LowPriority`), a request that comes again keeps its priority, and a result may set another one. `false`: first come,
    * first served, in a `RateLimitingQueue`.
    */
-  usePriorityQueue?: boolean;
+  usePriorityQueue?: boolean | undefined;
   /**
    * Makes the queue, when the controller starts; its `key` must be `requestKey`, else the start fails with CapstanError INVALID_ARGUMENT. Given the
    * controller's name and its rate limiter. The controller shuts it down at the end and leaves it to its maker to dispose of it.
    */
-  newQueue?: (name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>;
+  newQueue?: ((name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>) | undefined;
   /** After so many milliseconds the context's signal fires. The call itself is still waited for. 0, the default: never. */
-  reconciliationTimeout?: number;
+  reconciliationTimeout?: number | undefined;
   /** How long the sources may take to start and sync, in milliseconds, before the start fails. 0, the default: two minutes. */
-  cacheSyncTimeout?: number;
+  cacheSyncTimeout?: number | undefined;
   /**
    * Whether a mistake in the program is a failure of its request like any other; the default. `false`: what an engine throws for one (a TypeError
    * without a cause, a ReferenceError, RangeError or SyntaxError) ends the controller, and with it the manager. Other errors are no
    * panics, thrown or rejected with: they are how a reconcile function says that it failed.
    */
-  recoverPanic?: boolean;
+  recoverPanic?: boolean | undefined;
   /** Whether it reconciles only while this process leads; it matters with a manager that elects. Default true. */
-  needLeaderElection?: boolean;
+  needLeaderElection?: boolean | undefined;
   /** Whether sources start before this process leads, so that it works at once when it does. Default false. */
-  enableWarmup?: boolean;
+  enableWarmup?: boolean | undefined;
   /**
    * A request waits until its sources have been quiet about it for so many milliseconds. Retries keep their own delays, but none begins in
    * that time either. What changes for ever more often than that is never reconciled. 0, the default: nothing waits. kube-rs: `Config::debounce`.
    */
-  debounceMs?: number;
+  debounceMs?: number | undefined;
   /** After so many milliseconds a worker that failed goes on; what it had in hand comes again then. Default 1000. client-go: JitterPeriod. */
-  restartDelay?: number;
+  restartDelay?: number | undefined;
   /**
    * Where the controller says what it does, failures of reconciles and sources included. Default: the manager's; without any, failures go to
    * the hook of `setErrorHandler` and the rest is not said.
    */
-  logger?: Logger;
+  logger?: Logger | undefined;
   /** Makes the logger of a request, or of the controller itself where there is none; in place of `logger`. */
-  logConstructor?: (request: Request | undefined) => Logger;
+  logConstructor?: ((request: Request | undefined) => Logger) | undefined;
   /** Gets a span for each reconcile. Default: the manager's. */
-  tracer?: Tracer;
+  tracer?: Tracer | undefined;
   /** Counts the controller's reconciles. Default: the manager's. */
-  metrics?: ControllerMetrics;
+  metrics?: ControllerMetrics | undefined;
   /** Gets the metrics of the controller's queue, under the controller's name. Default: the manager's. */
-  metricsProvider?: MetricsProvider;
+  metricsProvider?: MetricsProvider | undefined;
   /** Default: the manager's, else the host's monotonic clock. */
-  clock?: Clock;
+  clock?: Clock | undefined;
 }
 
 /** The settings that a controller runs with. */

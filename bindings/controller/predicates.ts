@@ -19,7 +19,7 @@ export interface ChangedPredicateOptions {
    * Whether an update from one object to another of the same name (another uid) passes in any case. A deletion and a creation that a cache missed
    * arrive as one such update. Default false, as in controller-runtime: it passes only if the part differs. kube-rs lets it pass.
    */
-  recreated?: boolean;
+  recreated?: boolean | undefined;
 }
 
 /**
@@ -78,7 +78,7 @@ export function labelSelectorPredicate(selector: string | LabelSelector): Predic
  */
 export function newPredicateFuncs<T = object>(
   filter: (object: T) => boolean,
-  options: { name?: string } = {},
+  options: { name?: string | undefined } = {},
 ): Predicate<T> {
   requireFunction('filter', filter);
   requireObject('options', options);

@@ -14,14 +14,14 @@ import type { Cause } from './source.ts';
  */
 export interface Result {
   /** Again, after the rate limiter's delay, as after an error. */
-  requeue?: boolean;
+  requeue?: boolean | undefined;
   /** Again after so many milliseconds; failures so far are forgotten. Wins over `requeue`; 0 and less say nothing. */
-  requeueAfter?: number;
+  requeueAfter?: number | undefined;
   /**
    * The priority of the request when it comes again, an integer of 32 bits; by default the one that it has. As in controller-runtime it
    * takes effect only in a priority queue (`usePriorityQueue`), and only together with `requeue` or `requeueAfter`.
    */
-  priority?: number;
+  priority?: number | undefined;
 }
 
 /** What a run is given beside its request. */
@@ -83,7 +83,7 @@ type Nothing = ReturnType<() => void>;
  * throw new TerminalError('spec.image is not an image name', { cause: error });
  */
 export class TerminalError extends CapstanError {
-  constructor(message: string, options?: { cause?: unknown }) {
+  constructor(message: string, options?: { cause?: unknown | undefined }) {
     super('TERMINAL', message, options);
   }
 

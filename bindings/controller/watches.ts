@@ -20,14 +20,14 @@ import { kindSource } from './sources.ts';
 /** How a resource is watched. */
 export interface WatchesOptions<T extends object> {
   /** Which events count: all of the predicates have to let one through. */
-  readonly predicates?: readonly Predicate<T>[];
+  readonly predicates?: readonly Predicate<T>[] | undefined;
   /** Asks the server for nothing but metadata: less to send and to keep. `get` gives objects that have nothing else then. */
-  readonly metadataOnly?: boolean;
+  readonly metadataOnly?: boolean | undefined;
 }
 
 export interface OwnsOptions<T extends object> extends WatchesOptions<T> {
   /** All owner references to the reconciled resource count, and not only that of the controller. controller-runtime: `MatchEveryOwner`. */
-  readonly matchEveryOwner?: boolean;
+  readonly matchEveryOwner?: boolean | undefined;
 }
 
 /** A resource whose objects belong to reconciled ones; made by {@link owning}. */

@@ -73,7 +73,7 @@ export class LeaderElector {
    * Waits for the lease, leads, and resolves when leading has ended or the signal has fired; `onStoppedLeading` has been called
    * then. It may be called again afterwards, for another term. Rejects with CapstanError ALREADY_STARTED while it runs.
    */
-  async run(options: { signal?: AbortSignal } = {}): Promise<void> {
+  async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#running)
       throw new CapstanError(
         'ALREADY_STARTED',

@@ -20,9 +20,9 @@ export interface LeaseLockOptions {
    */
   readonly identity: string;
   /** Put on the Lease at each write; other labels that it has stay. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Under which name the server notes the writes. Default: the server's choice, by the user agent. */
-  readonly fieldManager?: string;
+  readonly fieldManager?: string | undefined;
 }
 
 interface Lease {

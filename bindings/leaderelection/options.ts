@@ -19,7 +19,7 @@ export interface LeaderCallbacks {
   /** `run` ends. Always called, also when this process never led. */
   readonly onStoppedLeading: () => void;
   /** Another holder than the last one was seen; this process may be it. */
-  readonly onNewLeader?: (identity: string) => void;
+  readonly onNewLeader?: ((identity: string) => void) | undefined;
 }
 
 /** The part of an event recorder (events.k8s.io/v1) that is used; `note` is a format with %s. */
@@ -45,46 +45,46 @@ export interface LeaderElectorOptions {
    * Milliseconds for which the others wait, after they last saw the lease change, before they take it. Default 15 000. A Lease keeps
    * whole seconds: a fraction is cut off, and what is left must be longer than `renewDeadline`.
    */
-  readonly leaseDuration?: number;
+  readonly leaseDuration?: number | undefined;
   /** Milliseconds for which a leader tries to renew before it gives up. Default 10 000. Must be longer than 1.2 times `retryPeriod`. */
-  readonly renewDeadline?: number;
+  readonly renewDeadline?: number | undefined;
   /**
    * Milliseconds between two tries; while another leads, 1 to 2.2 times as long, at random. Default 2000. Candidates of client-go see renewals
    * that are less than a second apart as one: beside them it should not be shorter.
    */
-  readonly retryPeriod?: number;
+  readonly retryPeriod?: number | undefined;
   /**
    * Gives the lease back when `run` ends, so that the next one need not wait for it to run out. The guarded work has to have ended: if
    * `onStartedLeading` returned a promise, that is waited for (for `renewDeadline` at most, else the lease is left to run out); if
    * not, end the work before firing the signal of `run`. Default false.
    */
-  readonly releaseOnCancel?: boolean;
+  readonly releaseOnCancel?: boolean | undefined;
   /**
    * When a leader stops. `deadline`, the default, is client-go's behaviour: when it could not renew for `renewDeadline`, even if it
    * has seen another hold the lease meanwhile. `lapse`: also as soon as `holdsLease()` has become false. A process that was
    * stopped for longer than a lease then ends its work when it wakes, and not a renew deadline later.
    */
-  readonly stepDown?: 'deadline' | 'lapse';
+  readonly stepDown?: 'deadline' | 'lapse' | undefined;
   /**
    * The most by which the fastest clock of a candidate may outrun the slowest: 1.5 is half as fast again. `holdsLease()` ends early
    * enough for that: after `leaseDuration / maxClockSkewRatio`. Default: leaseDuration / renewDeadline, which client-go's
    * documentation gives as what is tolerated. Real clocks differ by less than 1.001; a greater ratio costs a leader time to renew in.
    */
-  readonly maxClockSkewRatio?: number;
+  readonly maxClockSkewRatio?: number | undefined;
   /** In metrics, health and logs. Default: what the lock calls itself. */
-  readonly name?: string;
-  readonly watchDog?: HealthzAdaptor;
-  readonly metrics?: LeaderMetric;
+  readonly name?: string | undefined;
+  readonly watchDog?: HealthzAdaptor | undefined;
+  readonly metrics?: LeaderMetric | undefined;
   /** Gets an event about the lease when this process begins to lead and when it stops. */
-  readonly recorder?: ElectionRecorder;
+  readonly recorder?: ElectionRecorder | undefined;
   /** Default: says nothing. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** Monotonic; all that is measured is measured by it. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** In [0, 1), for jitter. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
   /** Milliseconds since 1970, for the times that the lease shows. Nothing is measured by it. */
-  readonly wallNow?: () => number;
+  readonly wallNow?: (() => number) | undefined;
 }
 
 /** client-go: JitterFactor. */

@@ -25,8 +25,8 @@ const MOST_KEPT = 1000;
 /** Of {@link withAuthenticationAndAuthorization}. */
 export interface AccessReviewOptions {
   /** Whom tokens have to be meant for; default: the API server's own audiences. */
-  audiences?: readonly string[];
-  clock?: Clock;
+  audiences?: readonly string[] | undefined;
+  clock?: Clock | undefined;
 }
 
 interface User {

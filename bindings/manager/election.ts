@@ -28,31 +28,31 @@ export interface LeaderElectionOptions
   /** The name of the Lease; every program needs its own. */
   id: string;
   /** The namespace of the Lease. Default: that of the pod. */
-  namespace?: string;
+  namespace?: string | undefined;
   /** How long the others wait before they take the lease. Default 15 000. */
-  leaseDuration?: number;
+  leaseDuration?: number | undefined;
   /** How long a leader tries to renew before it gives up. Default 10 000. */
-  renewDeadline?: number;
+  renewDeadline?: number | undefined;
   /** How long to wait between two tries. Default 2000. */
-  retryPeriod?: number;
+  retryPeriod?: number | undefined;
   /**
    * Whether the lease is given away when the manager ends, so that the next leader need not wait for it to run out. It is given away
    * once everything that the leader runs has ended, and else left to run out. Default false.
    */
-  releaseOnCancel?: boolean;
+  releaseOnCancel?: boolean | undefined;
   /**
    * When leading ends: `'lapse'`, the default, as soon as the own lease can no longer be relied upon; `'deadline'`, as client-go does, when
    * it could not be renewed for `renewDeadline`, even if another has taken it. With `'lapse'` a process whose lease has run out sends nothing any more but GET and
    * HEAD through the manager's transport, its client included: such calls reject with CapstanError ABORTED, also those of what needs no election,
    * as the manager is ending.
    */
-  stepDown?: LeaderElectorOptions['stepDown'];
+  stepDown?: LeaderElectorOptions['stepDown'] | undefined;
   /** Which candidate this is; default the name of the host, where it may be read, and something random. */
-  identity?: string;
+  identity?: string | undefined;
   /** Labels of the Lease. */
-  labels?: Readonly<Record<string, string>>;
+  labels?: Readonly<Record<string, string>> | undefined;
   /** In place of a Lease; `id` is then a name for messages and metrics alone. */
-  lock?: ResourceLock;
+  lock?: ResourceLock | undefined;
 }
 
 /** An election that a manager takes part in. */

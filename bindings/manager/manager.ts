@@ -50,7 +50,7 @@ export interface ControllerManager extends Manager {
    * more than one of these; and with ALREADY_STARTED the second time. After a failure the process should exit: another one may lead by
    * now, and what did not end in time goes on. The transport stays open: it is the caller's.
    */
-  start(options?: { signal?: AbortSignal }): Promise<void>;
+  start(options?: { signal?: AbortSignal | undefined }): Promise<void>;
   /** Resolves when the HTTP servers listen; stays pending if that never happens. */
   serving(): Promise<void>;
   /** Where a service listens, such as `http://127.0.0.1:8081`; `undefined` where it is off, and before it does. */

@@ -16,34 +16,34 @@ const GRACEFUL_SHUTDOWN_MS = 30_000;
 /** Where probes are answered. */
 export interface HealthProbeOptions {
   /** Where `/healthz` and `/readyz` are served; default `'0'`, nowhere. Kubelets ask from outside of the pod: `:8081`. */
-  bindAddress?: string;
+  bindAddress?: string | undefined;
   /** Default `/readyz`. */
-  readinessEndpointName?: string;
+  readinessEndpointName?: string | undefined;
   /** Default `/healthz`. */
-  livenessEndpointName?: string;
+  livenessEndpointName?: string | undefined;
 }
 
 /** Where metrics are served, and to whom. */
 export interface MetricsOptions {
   /** Where `/metrics` is served; default `'0'`, nowhere (controller-runtime: `:8080`). */
-  bindAddress?: string;
+  bindAddress?: string | undefined;
   /** Key and certificate, for https; a function that gives them is asked again each ten seconds. See {@link certificateFiles}. */
-  tls?: Certificates;
+  tls?: Certificates | undefined;
   /** Further paths of the server, as by `addMetricsServerExtraHandler`. */
-  extraHandlers?: Readonly<Record<string, HTTPHandler>>;
+  extraHandlers?: Readonly<Record<string, HTTPHandler>> | undefined;
   /**
    * Asked before metrics and extra handlers: resolves with true to let a request pass, or answers it (401, 403) and resolves with false.
    * See {@link withAuthenticationAndAuthorization}.
    */
-  filter?: (...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>;
+  filter?: ((...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>) | undefined;
 }
 
 /** Where profiles are served. */
 export interface ProfilingOptions {
   /** Where `/debug/pprof/` is served, such as `127.0.0.1:6060`; default `'0'`, nowhere. */
-  bindAddress?: string;
+  bindAddress?: string | undefined;
   /** Allows an address that other machines can reach. Profiles hold what is in memory: secrets too. Default false. */
-  allowRemote?: boolean;
+  allowRemote?: boolean | undefined;
 }
 
 /** The live page, on an address of its own. */
@@ -51,9 +51,9 @@ export interface DebugPageOptions {
   /** Where `/debug/capstan` is served, such as `127.0.0.1:8082`. */
   bindAddress: string;
   /** Allows an address that other machines can reach. There is no authentication. Default false. */
-  allowRemote?: boolean;
+  allowRemote?: boolean | undefined;
   /** Names under which it may be opened besides `localhost` and IP addresses. Default none. */
-  hosts?: readonly string[];
+  hosts?: readonly string[] | undefined;
 }
 
 /** Bind addresses are as in Go: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `'0'` for none. What has the same address shares a server. */
@@ -61,40 +61,40 @@ export interface ManagerOptions {
   /** The way to the API server; see `kubeConfigTransport` of `capstan/client-node`. */
   transport: Transport;
   /** Of all informers: namespace, selections by resource, what is dropped, limits. */
-  cache?: FactoryOptions;
+  cache?: FactoryOptions | undefined;
   /** Of the client, which reads from the cache and writes through the transport: field owner, rate limit, what is not cached. */
-  client?: Omit<ClientOptions, 'transport' | 'cache'>;
+  client?: Omit<ClientOptions, 'transport' | 'cache'> | undefined;
   /** Makes the client in another way, such as one with interceptors. */
-  newClient?: (options: ClientOptions) => Client;
+  newClient?: ((options: ClientOptions) => Client) | undefined;
   /**
    * Where the manager says what it does, and with it its controllers, their sources, its client (warnings of the server), its event recorders
    * (what is lost) and its informers: what their lists and watches meet, unless `cache.watchErrorHandler` is set. By default nothing is said;
    * all errors then go to the hook of `setErrorHandler` of `capstan/workqueue`, which otherwise gets those of your own functions that know no
    * logger, such as a handler of an informer. `console` will do; for pino see `pinoLogger` of `capstan/controller`.
    */
-  logger?: Logger;
+  logger?: Logger | undefined;
   /** Gets a span for each reconcile: a tracer of @opentelemetry/api, such as `trace.getTracer('website-controller')`. */
-  tracer?: Tracer;
-  clock?: Clock;
+  tracer?: Tracer | undefined;
+  clock?: Clock | undefined;
   /** Milliseconds since 1970, for the times that its event recorders and its lease show. Nothing is measured by it. Default: the system's. */
-  wallNow?: () => number;
+  wallNow?: (() => number) | undefined;
   /** Holds for all controllers that do not say otherwise. */
-  controller?: ControllerDefaults;
+  controller?: ControllerDefaults | undefined;
   /** Leader election by a Lease; without it this process leads from the start. */
-  leaderElection?: LeaderElectionOptions;
+  leaderElection?: LeaderElectionOptions | undefined;
   /**
    * How long runnables may take to end, in milliseconds: 30 000 by default; below 0 as long as they take, 0 not at all. Where the lease
    * is lost they get no time: another process may lead already.
    */
-  gracefulShutdownTimeout?: number;
-  healthProbe?: HealthProbeOptions;
-  metrics?: MetricsOptions;
-  profiling?: ProfilingOptions;
+  gracefulShutdownTimeout?: number | undefined;
+  healthProbe?: HealthProbeOptions | undefined;
+  metrics?: MetricsOptions | undefined;
+  profiling?: ProfilingOptions | undefined;
   /**
    * The live page at `/debug/capstan`. By default it is on the server of the metrics where that can be reached from this machine alone;
    * `true`: whatever the address of that is; `false`: nowhere.
    */
-  debugPage?: boolean | DebugPageOptions;
+  debugPage?: boolean | DebugPageOptions | undefined;
 }
 
 export type ManagerSettings = ManagerOptions &

@@ -24,24 +24,24 @@ import type { GroupedRunnable } from './runnables.ts';
 /** Of an {@link HTTPServer}. */
 export interface HTTPServerOptions {
   /** In messages and reports. */
-  name?: string;
+  name?: string | undefined;
   /** Where it listens, as in Go: `:8080`, `127.0.0.1:8080`, `[::1]:0`. */
   bindAddress: string;
   /** Answers the requests. */
   handler: HTTPHandler;
   /** Key and certificate, for https; a function that gives them is asked again each ten seconds. See {@link certificateFiles}. */
-  tls?: Certificates;
+  tls?: Certificates | undefined;
   /**
    * How long requests that are being answered may take once the server is stopped, in milliseconds; then their connections are cut. By
    * default as long as the manager's `gracefulShutdownTimeout`.
    */
-  shutdownTimeout?: number;
+  shutdownTimeout?: number | undefined;
   /** Whether it listens only while this process leads. Default false. */
-  onlyServeWhenLeader?: boolean;
+  onlyServeWhenLeader?: boolean | undefined;
   /** For a server of webhooks, which are started before the caches and stopped after them. Default false. */
-  webhooks?: boolean;
-  logger?: Logger;
-  clock?: Clock;
+  webhooks?: boolean | undefined;
+  logger?: Logger | undefined;
+  clock?: Clock | undefined;
 }
 
 /**

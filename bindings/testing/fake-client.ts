@@ -13,25 +13,27 @@ import { type FakeResource, type FakeTransport, type FakeTransportOptions, fakeT
 /** Of {@link fakeClient}. */
 export interface FakeClientOptions {
   /** What is there from the beginning, status included. */
-  readonly objects?: Iterable<object>;
+  readonly objects?: Iterable<object> | undefined;
   /** The custom resources among them; a `Resource` is one. */
-  readonly resources?: Iterable<FakeResource>;
+  readonly resources?: Iterable<FakeResource> | undefined;
   /**
    * More indices for lists with `index`, beside those of the resources themselves, and for lists with a `fieldSelector` on a path that is
    * indexed, or on the name of an index. Without a cache there is none that keeps them: they are made for each list.
    */
-  readonly indices?: readonly {
-    readonly resource: AnyResource;
-    readonly indexers: Readonly<Record<string, IndexSpec<never>>>;
-  }[];
+  readonly indices?:
+    | readonly {
+        readonly resource: AnyResource;
+        readonly indexers: Readonly<Record<string, IndexSpec<never>>>;
+      }[]
+    | undefined;
   /** The custom resources that have a status subresource. Default: all, unless a CustomResourceDefinition says otherwise. */
-  readonly statusSubresource?: readonly FakeResource[];
-  readonly interceptors?: Interceptors;
+  readonly statusSubresource?: readonly FakeResource[] | undefined;
+  readonly interceptors?: Interceptors | undefined;
   /** Who owns the fields that are written. Default `fake-client`, so that apply can be tested without another word. */
-  readonly fieldOwner?: string;
-  readonly fieldValidation?: WriteOptions['fieldValidation'];
+  readonly fieldOwner?: string | undefined;
+  readonly fieldValidation?: WriteOptions['fieldValidation'] | undefined;
   /** The server: its clock and more, or a transport that is there already, such as one that an informer reads from too. */
-  readonly server?: FakeTransport | Omit<FakeTransportOptions, 'objects' | 'resources'>;
+  readonly server?: FakeTransport | Omit<FakeTransportOptions, 'objects' | 'resources'> | undefined;
 }
 
 /** A client that has its server with it. */

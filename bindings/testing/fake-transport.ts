@@ -15,9 +15,9 @@ import { requireServingOptions, type ServingOptions } from './serving-options.ts
 /** Of {@link fakeTransport}. */
 export interface FakeTransportOptions extends ServingOptions {
   /** What is there from the beginning; see {@link FakeTransport.add}. */
-  objects?: Iterable<object>;
+  objects?: Iterable<object> | undefined;
   /** Custom resources, where the objects alone do not tell their plurals. */
-  resources?: Iterable<FakeResource>;
+  resources?: Iterable<FakeResource> | undefined;
 }
 
 /** A custom resource; a `Resource` of `capstan/cache` is one. */

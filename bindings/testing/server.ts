@@ -26,9 +26,9 @@ export interface ServerTls {
 /** Where an {@link ApiServer} listens, and how it serves. */
 export interface ApiServerOptions extends ServingOptions {
   /** The port on 127.0.0.1; 0, the default, takes a free one. */
-  port?: number;
+  port?: number | undefined;
   /** https instead of http, with this key and certificate (for 127.0.0.1). */
-  tls?: ServerTls;
+  tls?: ServerTls | undefined;
 }
 
 /**
@@ -115,7 +115,7 @@ export class ApiServer {
    * A transport to this server, with a connection pool of its own; over TLS it trusts the server.
    * @param options `headers` are sent with every request, such as `authorization`
    */
-  transport(options: { headers?: Record<string, string> } = {}): Transport {
+  transport(options: { headers?: Record<string, string> | undefined } = {}): Transport {
     const inner = httpTransport(this.url, {
       ...options,
       ...(this.#ca === undefined ? {} : { tls: { ca: this.#ca } }),

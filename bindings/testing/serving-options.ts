@@ -6,27 +6,27 @@ import type { ApiOptions } from './api.ts';
 /** How the embedded server serves; the defaults are as the real one's. */
 export interface ServingOptions {
   /** Milliseconds between the bookmarks of a watch that allows them. 60 000, as the real server's. */
-  bookmarkInterval?: number;
+  bookmarkInterval?: number | undefined;
   /** How many events are kept for each resource; a watch or a page that needs older ones gets 410. 10 000. */
-  historySize?: number;
+  historySize?: number | undefined;
   /** What bookmarks, timeoutSeconds, delays and timestamps go by. The system's clock. */
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** What time it is when the server starts, in milliseconds since 1970: timestamps go on from there by the clock. Now. */
-  startTime?: number;
+  startTime?: number | undefined;
   /**
    * Milliseconds that a request waits for a version that does not exist yet, before it is answered with 504 and "Too
    * large resource version". 3000, as the real server's; 0: not at all.
    */
-  freshnessTimeout?: number;
+  freshnessTimeout?: number | undefined;
   /**
    * How many events a client may be behind while its connection takes no more bytes; beyond that its watch is ended in
    * order, as the real server does with 10 to 1000. Without end: only the history is the limit.
    */
-  watchBuffer?: number;
+  watchBuffer?: number | undefined;
   /** Watches are compressed for clients that accept gzip, one member for each write, as kube-apiserver 1.37 does. false. */
-  compressWatches?: boolean;
+  compressWatches?: boolean | undefined;
   /** Who may: a request without one of these as its bearer token is 401. Anybody, when left out; see `setTokens`. */
-  tokens?: readonly string[];
+  tokens?: readonly string[] | undefined;
 }
 
 export type CheckedServing = Omit<ApiOptions, 'wallTime'> & Required<Pick<ServingOptions, 'startTime'>>;

@@ -18,7 +18,7 @@ export interface Request extends Incoming {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   /** Why the request did not come whole; null where it did. */
-  readonly errored?: Error | null;
+  readonly errored?: Error | null | undefined;
 }
 
 export class Serving {

@@ -48,7 +48,7 @@ export class ApiError extends Error {
   constructor(
     code: number,
     message: string,
-    options: { reason?: string; details?: StatusDetails; continue?: string } = {},
+    options: { reason?: string | undefined; details?: StatusDetails | undefined; continue?: string | undefined } = {},
   ) {
     super(message);
     this.body = {

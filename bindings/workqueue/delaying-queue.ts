@@ -63,7 +63,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
    * `mode` says what happens when the item waits already: 'earliest' (the default, client-go's) keeps the earlier of the two times, 'latest' the
    * later, 'replace' the new one. With 0 or less, 'earliest' adds at once and leaves the wait, 'latest' leaves the wait, 'replace' ends it and adds at once.
    */
-  addAfter(item: T, ms: number, options?: { mode?: DelayMode }): void {
+  addAfter(item: T, ms: number, options?: { mode?: DelayMode | undefined }): void {
     if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('ms', 'a number of milliseconds', ms);
     this.delay(item, ms, options === undefined ? WAIT_MODES.earliest : modeOf(options));
   }
@@ -284,7 +284,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   }
 }
 
-function modeOf(options: { mode?: DelayMode }): number {
+function modeOf(options: { mode?: DelayMode | undefined }): number {
   requireObject('options', options);
   const { mode = 'earliest' } = options;
   if (!Object.hasOwn(WAIT_MODES, mode)) throw invalid('mode', "'earliest', 'latest' or 'replace'", mode);

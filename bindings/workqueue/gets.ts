@@ -7,12 +7,12 @@ import type { Got } from './options.ts';
 /** Of `get`. */
 export interface GetOptions<T> {
   /** Ends the wait: it rejects with ABORTED then. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Called with the item at the moment at which it is handed out. Whoever waits for the promise hears of it later, when the same item may have been
    * added again. What it throws rejects the promise; the item is handed out all the same.
    */
-  taken?: (item: T) => void;
+  taken?: ((item: T) => void) | undefined;
 }
 
 /** Tells of the item that a get() answers, then answers. */

@@ -21,18 +21,18 @@ export interface RateLimiter<T = string> {
 /** Of the rate limiters. */
 export interface LimiterOptions<T> {
   /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
-  clock?: Clock;
+  clock?: Clock | undefined;
   /**
    * What makes two items the same. Needed unless items are strings or requests, which have no members but namespace and name. Requests cost half as much with `requestKey`: without it their
    * parts are joined at each call.
    */
-  key?: KeyFunction<T>;
+  key?: KeyFunction<T> | undefined;
   /**
    * For the per-item limiters, milliseconds: the failures of an item are forgotten once it has not failed for that long after the end of the
    * last delay that this limiter gave it. Default: never, as in client-go, where a caller that never forgets keeps every key. It needs no timer:
    * each when() also looks at two keys in turn and drops those whose time is over.
    */
-  forgetAfter?: number;
+  forgetAfter?: number | undefined;
 }
 
 /** The counts of a limiter, from what its user gave. */

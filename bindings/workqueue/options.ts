@@ -21,32 +21,32 @@ export interface QueueOrder<T> {
 /** Of every queue. */
 export interface QueueOptions<T> {
   /** Names the queue in metrics; without a name it has none. */
-  name?: string;
+  name?: string | undefined;
   /** Default: the host's monotonic clock. */
-  clock?: Clock;
-  metricsProvider?: MetricsProvider;
+  clock?: Clock | undefined;
+  metricsProvider?: MetricsProvider | undefined;
   /** What makes two items the same. Needed unless items are strings; pass `requestKey` for requests. */
-  key?: KeyFunction<T>;
+  key?: KeyFunction<T> | undefined;
   /** Default: first in, first out. */
-  queue?: QueueOrder<T>;
+  queue?: QueueOrder<T> | undefined;
   /**
    * Wrap this queue instead of having one: delays, limits and failures are added to it. While it is full, what becomes due is tried again each second.
    * Where it overrides `addAfter`, that is called for all that waits, also for back-offs, which `addKeepsBackoff` then takes for other delays.
    */
-  inner?: WorkQueue<T>;
+  inner?: WorkQueue<T> | undefined;
   /** Keeps when each key was added and handed out, for `snapshot()`. Default: only queues with metrics do, as it costs a look at the clock each time. */
-  times?: boolean;
+  times?: boolean | undefined;
   /**
    * The most keys that may be ready, wait for a delay or be due again after done(), together (one that is ready and waits counts twice). Only a key of which the queue knows nothing is
    * refused: retries of what is being processed and repeated adds never are. Default: no bound, as in client-go.
    */
-  maxDepth?: number;
+  maxDepth?: number | undefined;
   /** What happens to an item that a full queue refuses: the add throws QUEUE_FULL ('error', the default), or it is dropped and counted by `droppedAdds()`. What becomes due in a queue around this one waits for room either way. */
-  whenFull?: 'error' | 'drop';
+  whenFull?: 'error' | 'drop' | undefined;
   /** An add() ends the wait of the same key: it comes once, now. Default: it comes now and again when the delay ends, as in client-go. */
-  addEndsWait?: boolean;
+  addEndsWait?: boolean | undefined;
   /** An add() of a key that waits since addRateLimited() has no effect: the key comes when its back-off ends. Default: it comes at once too, as in client-go. */
-  addKeepsBackoff?: boolean;
+  addKeepsBackoff?: boolean | undefined;
 }
 
 /** What get() gives: an item, or the news that the queue has shut down and is empty. */

@@ -15,7 +15,7 @@ export async function parallelizeUntil(
   workers: number,
   pieces: number,
   run: (piece: number) => Promise<void> | void,
-  options: { signal?: AbortSignal; chunkSize?: number } = {},
+  options: { signal?: AbortSignal | undefined; chunkSize?: number | undefined } = {},
 ): Promise<void> {
   requireInteger('workers', workers, 1);
   requireInteger('pieces', pieces, 0);

@@ -33,17 +33,17 @@ export interface PriorityQueueOptions<T> extends QueueOptions<T> {
    * at which they became ready, also those whose priority was raised or whose wait was ended by an add (controller-runtime puts the former last
    * and the latter where they would have stood). Off by default.
    */
-  aging?: { everyMs: number };
+  aging?: { everyMs: number } | undefined;
 }
 
 /** How items are added. controller-runtime: `priorityqueue.AddOpts`. */
 export interface AddOptions {
   /** Ready after so many milliseconds; at once when that is 0 or less. */
-  after?: number;
+  after?: number | undefined;
   /** Ready when the limiter says so, which counts as a failure of the item; of the limiter's delay and a given `after` the shorter one counts. */
-  rateLimited?: boolean;
+  rateLimited?: boolean | undefined;
   /** The higher, the earlier. Any integer of 32 bits; default 0. */
-  priority?: number;
+  priority?: number | undefined;
 }
 
 /** What getWithPriority() gives. The priority is 0 at shutdown. */
@@ -143,7 +143,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
    * done(). Resolves when nothing is ready or being processed. A shutDown() meanwhile ends it. A signal that fires meanwhile rejects with
    * ABORTED; the queue goes on as before. In controller-runtime it is the same as shutDown().
    */
-  override shutDownWithDrain(options?: { signal?: AbortSignal }): Promise<void> {
+  override shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
     if (!this.stopped) this.#draining = true;
     return super.shutDownWithDrain(options);
   }

@@ -116,7 +116,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
    * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime' adds the label `controller`, two buckets,
    * the depth of priority queues by the label `priority`, and beyond controller-runtime `workqueue_longest_wait_seconds` by priority.
    */
-  constructor(options: { flavor?: Flavor } = {}) {
+  constructor(options: { flavor?: Flavor | undefined } = {}) {
     const flavor = options.flavor ?? 'client-go';
     if (flavor !== 'client-go' && flavor !== 'controller-runtime')
       throw invalid('flavor', "'client-go' or 'controller-runtime'", flavor);

@@ -254,7 +254,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    * and may resolve although the last item done became ready again; of two drains one done() wakes only the later, and a
    * shutDown() ends both. A signal that fires meanwhile rejects with ABORTED; the queue stays shut down.
    */
-  shutDownWithDrain(options?: { signal?: AbortSignal }): Promise<void> {
+  shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
     const signal = options?.signal;
     const problem = signalProblem(signal);
     if (problem !== undefined) return Promise.reject(problem);

@@ -6,7 +6,7 @@ export interface SnapshotOptions {
   /** `next` of the page before. */
   after?: number | undefined;
   /** Keys in a page. Default 1000. */
-  limit?: number;
+  limit?: number | undefined;
 }
 
 /** One key of a {@link Snapshot}. */

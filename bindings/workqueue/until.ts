@@ -16,7 +16,7 @@ import { signalProblem } from './checks.ts';
 export async function until(
   fn: (signal: AbortSignal | undefined) => Promise<void> | void,
   periodMs: number,
-  options: { signal?: AbortSignal; clock?: Clock } = {},
+  options: { signal?: AbortSignal | undefined; clock?: Clock | undefined } = {},
 ): Promise<void> {
   requireObject('options', options);
   requireFunction('fn', fn);

@@ -105,7 +105,48 @@ export const known = [isStatusConditionTrue(status.conditions, 'Ready'), findSta
 export const wrong = setStatusCondition(status.conditions, { ...ready, status: 'Yes' });
 `;
 
+/**
+ * An option that is not there may be passed on as undefined: under `exactOptionalPropertyTypes` nothing but `...(signal && { signal })` had compiled, and
+ * the project of `capstan init` did not.
+ */
+const PASSED_ON = `
+import { ListWatch, type Resource, SharedIndexInformer, type Transport, watch } from 'capstan/cache';
+import { type Client, type ObjectMeta } from 'capstan/client';
+import { createController } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { WorkQueue } from 'capstan/workqueue';
+
+interface Pod { metadata: ObjectMeta }
+declare const pods: Resource<Pod, never>;
+declare const transport: Transport;
+declare const client: Client;
+export function all(object: Pod, given: { signal?: AbortSignal; namespace?: string; limit?: number }) {
+  const { signal, namespace, limit } = given;
+  const { name, generation } = object.metadata;
+  const informer = new SharedIndexInformer(new ListWatch(transport, pods, { namespace }), { resyncPeriod: limit });
+  void informer.run({ signal });
+  void client.list(pods, { namespace, limit, signal });
+  void client.create(pods, { metadata: { name, generation } }, { signal });
+  void client.get(pods, { namespace, name: 'a' }, { signal });
+  void new WorkQueue<string>({ name: namespace }).shutDownWithDrain({ signal });
+  const reconcile = () => ({ requeueAfter: limit });
+  void newManager({ transport, gracefulShutdownTimeout: limit }).start({ signal });
+  void createController({ transport, for: pods, maxConcurrentReconciles: limit, reconcile }).run({ signal });
+  return watch(transport, pods, { namespace, signal });
+}
+`;
+
+const TEMPLATE = `export * from '../../bin/template/src/main.ts';`;
+
 describe('the declarations of the package', () => {
+  it.each(Object.entries({ options: PASSED_ON, template: TEMPLATE }))(
+    'let options be passed on that may be undefined: %s',
+    (name, program) => {
+      const options = { types: ['node'], allowImportingTsExtensions: true, skipLibCheck: true };
+      expect(typeErrors(`undefined-${name}`, program, options)).toBe('');
+    },
+  );
+
   it('let some of the fields of an object be applied', () => {
     expect(typeErrors('apply', APPLY, BROWSER)).toBe('');
   });

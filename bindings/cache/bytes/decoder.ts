@@ -57,7 +57,7 @@ type Change = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 export interface ByteDecoderOptions extends DecoderOptions, BudgetOptions {
   /** What it gives are versions, which stand for their objects until a store has made these: lazy.ts `shown`. */
-  versions?: boolean;
+  versions?: boolean | undefined;
 }
 
 export class ByteDecoder<T extends object> implements Decoder<T> {

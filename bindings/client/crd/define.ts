@@ -22,11 +22,11 @@ import { type InvalidObjectError, type Issue, invalidObject, issuesOf, type Vali
 
 /** An object of a custom resource. */
 export interface CustomObject<Spec, Status = never> {
-  apiVersion?: string;
-  kind?: string;
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
   metadata: ObjectMeta;
   spec: Spec;
-  status?: Status;
+  status?: Status | undefined;
 }
 
 /** What {@link defineCustomResource} takes. */
@@ -42,47 +42,49 @@ export interface CustomResourceOptions<
   /** In CamelCase and singular, such as `Website`. */
   readonly kind: string;
   /** Default: the English plural of the kind, in small letters. */
-  readonly plural?: string;
+  readonly plural?: string | undefined;
   readonly scope: 'Namespaced' | 'Cluster';
   /** Has to be one of objects. */
   readonly spec: Spec;
   /** Has to be one of objects. With it there is a status subresource. */
-  readonly status?: Status;
-  readonly subresources?: { readonly status?: boolean; readonly scale?: ScaleSubresource };
-  readonly shortNames?: readonly string[];
+  readonly status?: Status | undefined;
+  readonly subresources?:
+    | { readonly status?: boolean | undefined; readonly scale?: ScaleSubresource | undefined }
+    | undefined;
+  readonly shortNames?: readonly string[] | undefined;
   /** Such as `all`, for `kubectl get all`. */
-  readonly categories?: readonly string[];
-  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly categories?: readonly string[] | undefined;
+  readonly additionalPrinterColumns?: readonly PrinterColumn[] | undefined;
   /** Fields for field selectors, such as `.spec.host`. */
-  readonly selectableFields?: readonly string[];
+  readonly selectableFields?: readonly string[] | undefined;
   /** What the server says of the kind (`kubectl explain`). */
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** CEL rules by the path of what they are about: `''` for the object, `spec`, `spec.ports[]`, `spec.labels.*`. The server alone checks them. */
-  readonly validations?: Readonly<Record<string, readonly ValidationRule[]>>;
+  readonly validations?: Readonly<Record<string, readonly ValidationRule[]>> | undefined;
   /**
    * Members of the structural schema by path, for what the schema library has no words for, such as `x-kubernetes-list-type`. One with a
    * `type` (or that preserves unknown fields) stands in place of what the schema says, and is not looked into.
    */
-  readonly overrides?: Overrides;
+  readonly overrides?: Overrides | undefined;
   /** Default true. */
-  readonly served?: boolean;
+  readonly served?: boolean | undefined;
   /** True, or what `kubectl` warns with. */
-  readonly deprecated?: boolean | string;
+  readonly deprecated?: boolean | string | undefined;
   /** Of the resource, as in defineResource. */
-  readonly indexers?: Readonly<Record<I, IndexSpec<CustomObject<InferOutput<Spec>, StatusOf<Status>>>>>;
-  readonly labels?: Record<string, string>;
-  readonly annotations?: Record<string, string>;
+  readonly indexers?: Readonly<Record<I, IndexSpec<CustomObject<InferOutput<Spec>, StatusOf<Status>>>>> | undefined;
+  readonly labels?: Record<string, string> | undefined;
+  readonly annotations?: Record<string, string> | undefined;
 }
 
 export type StatusOf<S extends StandardSchema | undefined> = S extends StandardSchema ? InferOutput<S> : never;
 
 /** What {@link CustomResource.parse} takes: what may be written. */
 export interface CustomObjectInput<Spec> {
-  apiVersion?: string;
-  kind?: string;
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
   metadata: ObjectMeta;
   spec: Spec;
-  status?: unknown;
+  status?: unknown | undefined;
 }
 
 /** A custom resource in one version. */
@@ -373,7 +375,7 @@ type CustomObjectLike = { apiVersion?: unknown; kind?: unknown; metadata?: unkno
  */
 export function combineVersions(
   versions: readonly { readonly crd: CustomResourceDefinition }[],
-  options: { readonly conversion?: CustomResourceDefinition['spec']['conversion'] } = {},
+  options: { readonly conversion?: CustomResourceDefinition['spec']['conversion'] | undefined } = {},
 ): CustomResourceDefinition {
   const [first] = versions;
   if (first === undefined) throw invalid('versions', 'at least one version', versions);

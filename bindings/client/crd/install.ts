@@ -12,12 +12,12 @@ import { type CustomResourceDefinition, crdResource } from './definition.ts';
 
 /** Of {@link installCRDs} and {@link uninstallCRDs}. */
 export interface InstallCRDsOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** How long all of them may take, in milliseconds. Default 10 000, as in envtest. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Who owns the fields of the definitions in the server's books. Default `capstan`. */
-  readonly fieldOwner?: string;
-  readonly clock?: Clock;
+  readonly fieldOwner?: string | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** The server does not serve a definition, or does not let it go; `conditions` are what it says. Code `CRD`. */
@@ -26,7 +26,7 @@ export class CRDError extends CapstanError {
   readonly definition: string;
   readonly conditions: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
 
-  constructor(message: string, crd: CustomResourceDefinition, options?: { cause?: unknown }) {
+  constructor(message: string, crd: CustomResourceDefinition, options?: { cause?: unknown | undefined }) {
     super('CRD', message, options);
     this.definition = nameOf(crd);
     this.conditions = crd.status?.conditions ?? [];

@@ -10,14 +10,14 @@ import type { AnyResource } from '../types.ts';
 
 /** core/v1 ObjectReference: an object, or a part of it. */
 export interface ObjectReference {
-  apiVersion?: string;
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  uid?: string;
-  resourceVersion?: string;
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
+  namespace?: string | undefined;
+  name?: string | undefined;
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
   /** Such as `spec.containers{web}`. */
-  fieldPath?: string;
+  fieldPath?: string | undefined;
 }
 
 /** Whether somebody should look at it. */
@@ -69,7 +69,7 @@ export const eventResource: Resource<KubeEvent> = defineResource<KubeEvent>()({
 export function objectReference(
   resource: AnyResource,
   object: object,
-  options: { readonly fieldPath?: string } = {},
+  options: { readonly fieldPath?: string | undefined } = {},
 ): ObjectReference {
   const { fieldPath } = options;
   const reference = referenceFrom({ apiVersion: groupVersion(resource), kind: resource.kind }, object);
@@ -114,7 +114,7 @@ export const WORD_BYTES = 128;
 /** What happened, beside the object that it happened to. */
 export interface EventDetails {
   /** Default `Normal`. */
-  readonly type?: EventType;
+  readonly type?: EventType | undefined;
   readonly reason: string;
   readonly action: string;
   /**
@@ -122,10 +122,10 @@ export interface EventDetails {
    * note is `(combined from similar events): ` and the first of them, as the server lets no note change. That ends when none of them has
    * come for 360 000 ms.
    */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** A second object, such as the one that was made. */
-  readonly related?: object;
-  readonly annotations?: Record<string, string>;
+  readonly related?: object | undefined;
+  readonly annotations?: Record<string, string> | undefined;
 }
 
 export interface Reporter {

@@ -36,25 +36,25 @@ export interface EventRecorderOptions {
   /** Who says so, a qualified name such as `example.com/website-controller`. */
   readonly reportingController: string;
   /** Which one of several, such as `website-controller-<host>`; at most 128 bytes of UTF-8. Default: the controller and eight random digits. */
-  readonly reportingInstance?: string;
+  readonly reportingInstance?: string | undefined;
   /** Events that one source may write about one object at once. Default 25. */
-  readonly burst?: number;
+  readonly burst?: number | undefined;
   /** Milliseconds until it may write one more. Default 300 000. */
-  readonly refillMs?: number;
+  readonly refillMs?: number | undefined;
   /**
    * New Events that may wait to be written; one that finds no room is dropped. Series that go on or end need none, nor does what failed or
    * waits in a namespace whose last write failed, of which 4096 may wait. Default 1000.
    */
-  readonly maxQueued?: number;
+  readonly maxQueued?: number | undefined;
   /**
    * Its `error` is told of events that are lost, once a minute of those that find no room. Default: the hook of `setErrorHandler` of
    * `capstan/workqueue` is.
    */
-  readonly logger?: Logger;
-  readonly clock?: Clock;
-  readonly wallNow?: () => number;
+  readonly logger?: Logger | undefined;
+  readonly clock?: Clock | undefined;
+  readonly wallNow?: (() => number) | undefined;
   /** In [0, 1). Default Math.random. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** What became of the events so far. */
@@ -180,7 +180,7 @@ export class EventRecorder implements EventSink {
    *
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */
-  async shutdown(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async shutdown(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const { signal } = options;
     if (!this.#stopped) {
       this.#stopped = true;

@@ -16,7 +16,7 @@ export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
   /** An {@link EventChannel}, or any other iterable; it is asked for its iterator at the start. */
   events: AsyncIterable<GenericEvent<T>>;
   /** How many events may wait for a handler that is async. Default 1024. */
-  bufferSize?: number;
+  bufferSize?: number | undefined;
 }
 
 /** controller-runtime: source.go Channel, the default buffer size. */

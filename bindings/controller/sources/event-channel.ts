@@ -6,7 +6,7 @@ import { BoundedQueue } from './bounded-queue.ts';
 /** Of an {@link EventChannel}. */
 export interface EventChannelOptions {
   /** How many events may wait until a source takes them. Default 1024. */
-  capacity?: number;
+  capacity?: number | undefined;
 }
 
 /**
@@ -39,7 +39,7 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
   }
 
   /** Resolves when the event has room. @throws CapstanError (as a rejection) ABORTED when the signal fires before, STOPPED once it is closed */
-  send(object: T, options: { signal?: AbortSignal } = {}): Promise<void> {
+  send(object: T, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     return this.#queue.put({ object }, options.signal);
   }
 

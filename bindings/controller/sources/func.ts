@@ -29,7 +29,7 @@ export interface FuncStart {
 export function funcSource(
   name: string,
   start: (start: FuncStart) => void | Promise<void>,
-  options: { clock?: Clock } = {},
+  options: { clock?: Clock | undefined } = {},
 ): Source {
   requireName('name', name);
   requireFunction('start', start);

@@ -23,7 +23,7 @@ export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer
    * A part of the objects, or their metadata alone. Default: all that the cache is restricted to. Where that is several namespaces, one has to be named: each of
    * `cache.namespacesOf(resource)` is a source of its own. The watches of a controller are made so.
    */
-  selection?: InformerSelection;
+  selection?: InformerSelection | undefined;
 }
 
 /** controller-runtime: kind.go, the interval of PollUntilContextCancel. */

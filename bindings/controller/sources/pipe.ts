@@ -26,11 +26,11 @@ export interface PipeOptions<T> {
   /** Names the requests that an event concerns. */
   handler: EventHandler<T>;
   /** Events that one of them turns away never reach the handler. Default: none. */
-  predicates?: readonly Predicate<T>[];
+  predicates?: readonly Predicate<T>[] | undefined;
   /** In causes, reports and messages. */
-  name?: string;
+  name?: string | undefined;
   /** For the time of causes, and for what a source waits for. Default: the system's. */
-  clock?: Clock;
+  clock?: Clock | undefined;
 }
 
 /** How events of one kind go. */
@@ -65,7 +65,7 @@ export class EventPipe<T> {
    * @param kind of the objects, in causes; where it is not given, what they say themselves
    * @throws CapstanError INVALID_ARGUMENT
    */
-  constructor(options: PipeOptions<T> & { name: string; kind?: string }) {
+  constructor(options: PipeOptions<T> & { name: string; kind?: string | undefined }) {
     const { name, kind, predicates = [], clock = systemClock } = options;
     requireName('options.name', name);
     requireClock('options.clock', clock);

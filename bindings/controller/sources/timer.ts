@@ -19,12 +19,12 @@ interface TimerOptions {
   /** Milliseconds from the end of one tick to the next, and from the start to the first. */
   everyMs: number;
   /** Up to this part of `everyMs` is added to each pause, by chance: 0.1 makes 10 s 10 to 11 s. Default 0. */
-  jitter?: number;
+  jitter?: number | undefined;
   /** In causes, reports and messages. Default `timer`. */
-  name?: string;
-  clock?: Clock;
+  name?: string | undefined;
+  clock?: Clock | undefined;
   /** For the jitter, in [0, 1). */
-  random?: () => number;
+  random?: (() => number) | undefined;
 }
 
 /** Either requests, or a handler. */

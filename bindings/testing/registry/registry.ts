@@ -48,7 +48,7 @@ export interface DeleteOptions {
   resourceVersion?: string | undefined;
   propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
   /** Asked for by the word of old, `orphanDependents: false`: an object that stays is then a 202. */
-  cascades?: boolean;
+  cascades?: boolean | undefined;
   dryRun: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface WriteOptions {
   /** The field manager. */
   manager: string;
   /** What is stored has empty lists or maps in its metadata. */
-  hollow?: boolean;
+  hollow?: boolean | undefined;
 }
 
 export class Registry {
