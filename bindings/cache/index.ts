@@ -10,6 +10,7 @@ export {
   type ReflectorSettings,
 } from './cache-controller.ts';
 export type { Change } from './change.ts';
+export type { ExpectedKind } from './decoder.ts';
 export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
 export type { Delta, Deltas, DeltaType } from './deltas.ts';
 export { resourceOf } from './discovery.ts';

@@ -75,7 +75,7 @@ const WATCH_GRACE_MS = 30_000;
  */
 export class ListWatch<T, I extends string = never> {
   readonly resource: Resource<T, I>;
-  /** What the objects of list and watch are. */
+  /** @internal What the objects of list and watch are. */
   readonly expected: ExpectedKind;
   readonly #transport: Transport;
   readonly #path: string;
@@ -113,6 +113,7 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
+   * @internal
    * One page, read by `reader` as its bytes arrive; the reader is closed in any case. Rejects with StatusError,
    * TransportError, or CapstanError DECODE for a body that is not a list.
    */
@@ -143,7 +144,7 @@ export class ListWatch<T, I extends string = never> {
     }
   }
 
-  /** The open stream, whose bytes are frames. Rejects with StatusError or TransportError. */
+  /** @internal The open stream, whose bytes are frames. Rejects with StatusError or TransportError. */
   async watch(query: WatchQuery, caller: Caller): Promise<Exchange> {
     const parameters: Record<string, string> = { ...this.#selectors, allowWatchBookmarks: 'true', watch: 'true' };
     if (query.resourceVersion !== '') parameters.resourceVersion = query.resourceVersion;
@@ -157,6 +158,7 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
+   * @internal
    * Whether `error`, with which a list was refused, means that the server no longer knows the resource. Costs up to two
    * requests where the answer does not say so itself. Never rejects: in doubt, false.
    */

@@ -1,4 +1,5 @@
 /** `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it. */
+export type { Namespaces } from '../cache/namespaces.ts';
 export { type LogFields, type Logger, type PinoLike, pinoLogger, silentLogger, withFields } from '../logger.ts';
 export type { Request } from '../request.ts';
 export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
