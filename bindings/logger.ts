@@ -5,6 +5,7 @@
 import { invalid, isError, requireFunction, requireObject } from './errors.ts';
 import { handleError, tell } from './handle-error.ts';
 
+/** What a message is about, by name, such as `{ controller, error }`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** As `console` has them: the message first, then what it is about. Must not throw. */
