@@ -86,8 +86,8 @@ export function electionOf(
   const metrics = new LeaderElectionMetrics();
   const watchDog = new HealthzAdaptor(TOLERATED_MS);
   const elector = new LeaderElector({
-    wallNow,
     ...timing,
+    wallNow: timing.wallNow ?? wallNow,
     lock,
     stepDown,
     name: id,
