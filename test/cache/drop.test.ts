@@ -186,7 +186,7 @@ test('an object of which there is room for the metadata alone has apiVersion, ki
     expectSameAsParsed(object, parsed);
     cut++;
   }
-  expect(cut).toBeGreaterThan(100);
+  expect(cut).toBeGreaterThan(50); // 104 to 135 in eight runs
 });
 
 test('dropped members are absent in updates too, of which a scan checks only what differs from the stored bytes', () => {
