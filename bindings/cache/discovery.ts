@@ -38,7 +38,7 @@ interface Group {
  */
 export async function resourceOf<T extends object = object>(
   transport: Transport,
-  name: { group: string; version?: string; resource: string },
+  name: { group: string; version?: string | undefined; resource: string },
   options: { signal?: AbortSignal | undefined; clock?: Caller['clock'] | undefined } = {},
 ): Promise<Resource<T>> {
   const { group, resource } = name;

@@ -8,6 +8,7 @@
  */
 import { systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
 import { isUnserved } from './discovery.ts';
 import { SharedIndexInformer } from './informer.ts';
@@ -32,7 +33,7 @@ export type InformerSelection = Pick<
 /** What a resource is restricted to, where whoever asks for its informer does not say. */
 export interface ResourceSelection extends InformerSelection {
   /** Several namespaces in place of one, as {@link FactoryOptions.namespaces}. */
-  namespaces?: readonly string[];
+  namespaces?: readonly string[] | undefined;
 }
 
 /** What the informers of one resource do with its objects, where that is not what those of all do. */
@@ -145,7 +146,7 @@ export class SharedInformerFactory {
     requireLimits(options);
     for (const own of perResource?.values() ?? []) {
       requireObject('options.perResource', own);
-      requireLimits({ ...options, ...own });
+      requireLimits(optionsOf(options, own));
     }
     this.#transport = transport;
     this.#options = options;
@@ -347,7 +348,7 @@ export class SharedInformerFactory {
       ...all
     } = this.#options;
     const id = resourceId(resource);
-    const { transform, ...options } = { ...all, ...this.#perResource.get(id) };
+    const { transform, ...options } = optionsOf(all, this.#perResource.get(id));
     return new SharedIndexInformer(this.#listWatch(resource, selection), {
       ...options,
       resyncPeriod: this.#customResync.get(id) ?? options.resyncPeriod,
@@ -438,7 +439,10 @@ function byIdentity<V>(map: ReadonlyMap<Resource<never, string>, V> | undefined)
   return new Map([...(map ?? [])].map(([resource, value]) => [resourceId(resource), value]));
 }
 
-/** Without what is undefined, which says nothing. */
-function given(selection: InformerSelection): InformerSelection {
-  return Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== undefined));
+/** Those of one resource before those of all; a transform that is undefined is none. */
+function optionsOf<O extends Pick<FactoryOptions, 'transform'>>(
+  all: O,
+  own: ResourceOptions = {},
+): O & ResourceOptions {
+  return { ...all, ...given(own), ...('transform' in own && { transform: own.transform }) };
 }

@@ -44,11 +44,11 @@ export interface Budget {
    * but the 4 GiB of a core. With `whenFull: 'metadata'` it bounds whole objects alone: see there. Lists are judged by what they bring: while one replaces what was there, both are in memory. The few objects
    * that cannot stay bytes (odd JSON, such as escapes in the names of their members) do not count.
    */
-  maxBytes?: number;
+  maxBytes?: number | undefined;
   /**
    * Is told before the limit is reached, each time that the cache grows past a part of it, and where metadata go on beyond it. Of no use without `maxBytes`.
    */
-  onBytes?: BytesMark;
+  onBytes?: BytesMark | undefined;
   /**
    * What becomes of an object that has no room:
    * - `'error'`, the default: list or watch fails with code CACHE_FULL, which the watch error handler is told with class `full`. The cache stays what
@@ -62,13 +62,13 @@ export interface Budget {
    *
    * A deletion is never refused.
    */
-  whenFull?: 'error' | 'metadata';
+  whenFull?: 'error' | 'metadata' | undefined;
 }
 
 /** A mark below the limit of a cache. */
 export interface BytesMark {
   /** The part of `maxBytes`, above 0 and at most 1. Default 0.8. */
-  at?: number;
+  at?: number | undefined;
   /**
    * Called when the cache has grown to the mark, with its bytes then, and again only after it has been below; with `whenFull: 'metadata'` also when it has
    * grown to `maxBytes`, and each time that it has doubled from there. What it throws goes to handleError.

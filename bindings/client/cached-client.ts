@@ -126,8 +126,9 @@ export class CachedClient implements Client {
     requireObject('key', asked);
     const key = { name: asked.name, namespace: requireNamespace(resource, asked.namespace) };
     if (typeof key.name !== 'string' || key.name === '') throw invalid('key.name', 'a name', key.name);
+    if (!(await cache.isServed(resource, options.signal))) return this.#live.get(resource, key, options);
     const indexer = await this.#open(cache, resource, options.signal);
-    if (indexer === undefined || !cache.holds(key.namespace)) return this.#live.get(resource, key, options);
+    if (!cache.holds(key.namespace)) return this.#live.get(resource, key, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
       const missing = await cache.catchUp({ key: cacheKey(key) }, ask, options.signal);
@@ -145,12 +146,10 @@ export class CachedClient implements Client {
     namespace: string,
     options: ListOptions,
   ): Promise<ObjectList<T>> {
-    const indexer = await this.#open(cache, resource, options.signal);
-    if (indexer === undefined) {
-      // The error is the server's. Where it has the kind by now, so has the cache soon.
-      await this.#live.list(resource, { namespace, limit: 1, signal: options.signal });
-      return this.#listFrom(cache, resource, namespace, options);
-    }
+    const { signal } = options;
+    if (!(await cache.isServed(resource, signal))) await this.#live.list(resource, { namespace, limit: 1, signal });
+    // The error was the server's. Where there was none it has the kind by now, and so has the cache soon.
+    const indexer = await this.#open(cache, resource, signal);
     if (!cache.holds(namespace)) return this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
@@ -261,9 +260,8 @@ export class CachedClient implements Client {
     cache: ResourceCache,
     resource: Resource<T, string>,
     signal: AbortSignal | undefined,
-  ): Promise<Indexer<T, string> | undefined> {
+  ): Promise<Indexer<T, string>> {
     const indexer = await cache.open(resource, signal);
-    if (indexer === undefined) return undefined;
     const { namespace } = cache.asked;
     if (namespace === undefined) this.#opened.set(resource, cache);
     else {

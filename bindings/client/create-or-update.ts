@@ -123,14 +123,23 @@ function writeOptions({ dryRun, fieldOwner, fieldValidation, signal }: CreateOrU
   return { dryRun, fieldOwner, fieldValidation, signal };
 }
 
-/** Whether a write has made a difference. By all there is, as a dry run gives the version that was there; managers are those of the cache or none. */
+/**
+ * Whether a write has made a difference. By all there is, as a dry run gives the version that was there, but for what caches leave out: managers, and what
+ * items of a list do not say.
+ */
 function isChanged(before: object, after: object): boolean {
-  const [had, has] = [plain(before), plain(after)];
-  for (const { metadata } of [had, has]) delete metadata?.managedFields;
-  return !sameJson(had, has);
+  if (typeof after !== 'object' || after === null) return true; // of a client of the user's, which is none
+  const shown = (object: object): object => {
+    const { apiVersion: _, kind: __, ...rest } = plain(object);
+    delete rest.metadata?.managedFields;
+    return rest;
+  };
+  return !sameJson(shown(before), shown(after));
 }
 
 interface Plain {
+  apiVersion?: unknown;
+  kind?: unknown;
   metadata?: Record<string, unknown>;
   status?: unknown;
 }

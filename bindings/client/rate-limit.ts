@@ -97,7 +97,7 @@ export function limiterOf(
 ): RequestRateLimiter | undefined {
   if (rateLimit === undefined || rateLimit === false) return undefined;
   if (isLimiter(rateLimit)) return rateLimit;
-  return new RequestRateLimiter(rateLimit === true ? { clock } : { clock, ...rateLimit });
+  return new RequestRateLimiter(rateLimit === true ? { clock } : { ...rateLimit, clock: rateLimit.clock ?? clock });
 }
 
 /**

@@ -95,13 +95,12 @@ export class ResourceCache {
 
   /**
    * Makes and starts the informer where that has not been done, adds the indices of the resource to it, and waits until it has synced.
-   * Resolves with undefined where the server does not have the resource, for which an informer would wait in vain.
-   * Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT, STOPPED or ABORTED.
+   * Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT, STOPPED or ABORTED, and with the server's 404 where it turns out not to have the resource.
    */
   async open<T extends object>(
     resource: Resource<T, string>,
     signal: AbortSignal | undefined,
-  ): Promise<Indexer<T, string> | undefined> {
+  ): Promise<Indexer<T, string>> {
     const { factory, clock, syncTimeout, failOnMissingInformer } = this.#options;
     if (failOnMissingInformer && !factory.has(resource, this.asked)) {
       throw new CapstanError(
@@ -109,12 +108,12 @@ export class ResourceCache {
         `there is no informer for ${this.#describe}, and readerFailOnMissingInformer is set: ask the factory for one, or read live`,
       );
     }
-    if (!(await this.#isServed(resource, signal))) return undefined;
     const informer = factory.informerFor(resource, this.asked);
     this.#use(informer as unknown as AnyInformer);
     // By itself, as others of the factory may not be meant to start yet. Who shuts the factory down ends it too.
     if (!informer.hasStarted()) informer.run().catch((error) => handleError(error, `informer of ${this.#describe}`));
     const deadline = clock.now() + syncTimeout;
+    let judged: unknown;
     for (;;) {
       if (informer.isStopped())
         throw new CapstanError('STOPPED', `the informer of ${this.#describe} has been stopped: read live, or earlier`);
@@ -127,15 +126,26 @@ export class ResourceCache {
           { cause: informer.status().lastFailure?.error },
         );
       }
-      await waitForChange(informer, () => informer.hasSynced() || informer.isStopped(), clock, left, signal);
+      // Of a failure nobody is told.
+      const ms = Math.min(left, LOOK_MS);
+      await waitForChange(informer, () => informer.hasSynced() || informer.isStopped(), clock, ms, signal);
+      const failure = informer.status().lastFailure?.error;
+      if (failure === judged || !isNotFound(failure)) continue;
+      judged = failure;
+      if (!(await this.isServed(resource, signal))) throw failure;
     }
     return informer.getIndexer() as unknown as Indexer<T, string>;
   }
 
-  /** Asked before there is an informer, and again when it has found nothing to list. */
-  async #isServed<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined): Promise<boolean> {
-    const { factory, clock } = this.#options;
-    const informer = factory.has(resource, this.asked) ? factory.informerFor(resource, this.asked) : undefined;
+  /**
+   * Whether the server has the resource, for which an informer would wait in vain otherwise. It is asked before there is one, and when that has found
+   * nothing to list.
+   */
+  async isServed<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined): Promise<boolean> {
+    const { factory, clock, failOnMissingInformer } = this.#options;
+    const there = factory.has(resource, this.asked);
+    if (failOnMissingInformer && !there) return true; // which is another error
+    const informer = there ? factory.informerFor(resource, this.asked) : undefined;
     if (informer?.hasSynced()) return true;
     if (informer !== undefined && !isNotFound(informer.status().lastFailure?.error)) return true;
     const over = new AbortController();

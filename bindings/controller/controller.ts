@@ -24,7 +24,7 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
   /** Runs the controller on its caches, once it runs itself; then `run` is not to be called. Or a `transport`. */
   manager?: Manager | undefined;
   /** The resource whose objects are reconciled. Only a controller that has `watches` or `sources` does without one. */
-  for?: Resource<T, string> | undefined;
+  for?: Resource<T, string>;
   /** Which events of `for` count: all of the predicates have to let one through. */
   predicates?: readonly Predicate<NoInfer<T>>[] | undefined;
   /** Asks for the metadata of `for` alone. */

@@ -19,7 +19,7 @@ import type { LeaderElectorOptions } from './options.ts';
  */
 export async function runOrDie(
   options: LeaderElectorOptions,
-  { signal }: { signal?: AbortSignal } = {},
+  { signal }: { signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
   await new LeaderElector(options).run(signal === undefined ? {} : { signal });
 }

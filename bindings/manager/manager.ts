@@ -12,6 +12,7 @@ import type { Clock } from '../clock.ts';
 import type { Collector, ControllerDefaults, Manager, ReportOptions, Runnable, Tracer } from '../controller/index.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
@@ -144,12 +145,12 @@ class RuntimeManager implements ControllerManager {
     const measured = instrumentTransport(settings.transport, requests, { clock });
     this.#election = this.#elect(measured);
     this.transport = this.#election === undefined ? measured : ledTransport(measured, this.#election.elector);
-    const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...cache };
+    const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...given(cache) };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
     this.client = settings.newClient({
       logger,
       clock,
-      ...settings.client,
+      ...given(settings.client),
       transport: this.transport,
       cache: this.cache,
     });

@@ -37,7 +37,8 @@ export function requireServingOptions(options: ServingOptions): CheckedServing {
   const { freshnessTimeout = 3000, watchBuffer = Number.POSITIVE_INFINITY, compressWatches = false } = options;
   if (!(bookmarkInterval > 0)) throw invalid('bookmarkInterval', 'a number > 0', bookmarkInterval);
   requireInteger('historySize', historySize, 0);
-  if (Number.isNaN(new Date(startTime).getTime())) throw invalid('startTime', 'milliseconds since 1970', startTime);
+  if (typeof startTime !== 'number' || Number.isNaN(new Date(startTime).getTime()))
+    throw invalid('startTime', 'milliseconds since 1970', startTime);
   if (!(freshnessTimeout >= 0)) throw invalid('freshnessTimeout', 'a number >= 0', freshnessTimeout);
   if (!(watchBuffer >= 0)) throw invalid('watchBuffer', 'a number >= 0', watchBuffer);
   return { bookmarkInterval, historySize, clock, startTime, freshnessTimeout, watchBuffer, compressWatches };

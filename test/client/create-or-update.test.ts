@@ -1,5 +1,13 @@
 /** Bringing an object to a state. controller-runtime: pkg/controller/controllerutil/controllerutil_test.go CreateOrUpdate, CreateOrPatch. */
-import { type Client, createOrPatch, createOrUpdate, defaultRetry, isConflict, retryOnConflict } from 'capstan/client';
+import {
+  type Client,
+  createOrPatch,
+  createOrUpdate,
+  defaultRetry,
+  isConflict,
+  newClient,
+  retryOnConflict,
+} from 'capstan/client';
 import { describe, expect, test } from 'vitest';
 import { at, ConfigMaps, cached, configMap, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
 
@@ -56,6 +64,20 @@ describe.each([
     const change = { data: { page: '2' } };
     expect((await turn(change, { dryRun: true })).result).toBe('updated');
     expect((await turn(change)).result).toBe('updated');
+  });
+
+  // Items of a list do not say their kind, and the answer to a write does: what had been listed was never unchanged.
+  test('is unchanged for what a cache has listed, and changed where a client of the user answers nothing', async () => {
+    const { client, transport } = await cached();
+    await newClient({ transport }).create(ConfigMaps, configMap('a', { page: '1' }));
+    const turn = (of: Client, change: object) =>
+      bring(of, ConfigMaps, at('a'), (draft) => void Object.assign(draft, change));
+    expect((await turn(client, { nope: [] })).result).toBe('unchanged');
+    const silent = async () => undefined as never;
+    const mock = Object.assign(Object.create(client) as Client, {
+      ...{ get: client.get.bind(client), update: silent, patch: silent },
+    });
+    expect((await turn(mock, { data: { page: '2' } })).result).toBe('updated');
   });
 
   test('takes another object from the function', async () => {

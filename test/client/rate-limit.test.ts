@@ -14,7 +14,7 @@ const collect = runInNewContext('gc') as () => void;
 
 test('takes ten at once and five a second, as client-go does, where nothing else is said', async () => {
   const clock = new FakeClock();
-  const { client, requests } = await live({ clock, rateLimit: true });
+  const { client, requests } = await live({ clock, rateLimit: { clock: undefined } });
   await client.create(ConfigMaps, configMap('a'));
   const reading = Promise.all(Array.from({ length: 14 }, () => client.get(ConfigMaps, at('a'))));
   await clock.settle();

@@ -14,6 +14,7 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
+import { answer } from '../cache/live-server.ts';
 import { at, ConfigMaps, cached, configMap, lines, live } from './fixtures.ts';
 
 const { crd, resource } = defineCustomResource({
@@ -65,12 +66,50 @@ test('are answered by the cache as soon as there is the kind', async () => {
   expect(factory.lister(resource).get('default/a')).toBe(got);
 });
 
-test('do not wait for the informer of somebody else, which finds nothing to list', async () => {
-  const { client, factory } = await withoutWebsites();
-  const informer = factory.informerFor(resource);
-  factory.start();
-  while (informer.status().lastFailure === undefined) await new Promise(setImmediate);
-  await expect(client.list(resource)).rejects.toSatisfy(isNotFound);
+test.each(['has failed', 'has not been asked', 'is asked for'])(
+  'do not wait for the informer of somebody else, which finds nothing to list and %s',
+  async (where) => {
+    const { client, factory, clock } = await withoutWebsites();
+    const informer = factory.informerFor(resource);
+    if (where !== 'is asked for') factory.start();
+    while (where === 'has failed' && informer.status().lastFailure === undefined) await new Promise(setImmediate);
+    const list = client.list(resource).catch((error: unknown) => error);
+    await clock.settle();
+    for (let looks = 0; looks < 50; looks++) {
+      await new Promise(setImmediate);
+      await clock.step(10);
+    }
+    expect(await list).toSatisfy(isNotFound);
+    expect(clock.now()).toBeLessThan(1000);
+  },
+);
+
+// A proxy refused lists of all namespaces and hid the kind, but served it in one: list and question took turns without end.
+test('are not asked for again and again where the server has the kind after all', async () => {
+  const { transport: inner, client: plain } = await live();
+  await installCRDs(plain, [crd]);
+  await plain.create(resource, website);
+  const paths: string[] = [];
+  const transport: Transport = {
+    request(request) {
+      paths.push(request.path);
+      if (request.path === '/apis/example.com/v1')
+        return Promise.resolve(answer(200, JSON.stringify({ kind: 'APIResourceList', resources: [] })));
+      return inner.request(request.path === '/apis/example.com/v1/websites' ? { ...request, path: '/nope' } : request);
+    },
+  };
+  const clock = new FakeClock();
+  const factory = newSharedInformerFactory(transport, { clock });
+  onTestFinished(() => factory.shutdown());
+  const client = newClient({ transport, cache: factory, clock });
+  const list = client.list(resource, { namespace: 'default' }).catch((error: unknown) => error);
+  for (let looks = 0; looks < 100; looks++) {
+    await new Promise(setImmediate);
+    await clock.step(10);
+  }
+  expect(paths.length).toBeLessThan(20);
+  await factory.shutdown();
+  expect(await list).toBeInstanceOf(Error);
 });
 
 test('cost one request more before the first of a kind, and none after it', async () => {

@@ -110,7 +110,7 @@ export const wrong = setStatusCondition(status.conditions, { ...ready, status: '
  * the project of `capstan init` did not.
  */
 const PASSED_ON = `
-import { ListWatch, type Resource, SharedIndexInformer, type Transport, watch } from 'capstan/cache';
+import { ListWatch, newSharedInformerFactory, type Resource, SharedIndexInformer, type Transport, watch } from 'capstan/cache';
 import { type Client, type ObjectMeta } from 'capstan/client';
 import { createController } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
@@ -126,6 +126,7 @@ export function all(object: Pod, given: { signal?: AbortSignal; namespace?: stri
   const informer = new SharedIndexInformer(new ListWatch(transport, pods, { namespace }), { resyncPeriod: limit });
   void informer.run({ signal });
   void client.list(pods, { namespace, limit, signal });
+  newSharedInformerFactory(transport, { maxBytes: limit, whenFull: undefined });
   void client.create(pods, { metadata: { name, generation } }, { signal });
   void client.get(pods, { namespace, name: 'a' }, { signal });
   void new WorkQueue<string>({ name: namespace }).shutDownWithDrain({ signal });
