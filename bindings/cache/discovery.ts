@@ -1,7 +1,8 @@
 /**
  * Discovery: which resources a server has. Two questions are asked of it here: what a resource that the program does not know
  * is like, and whether a resource that was there is gone. The second decides over delete events for everything in a cache, so
- * it is answered with yes only where the server itself says so: a proxy's 404 never is.
+ * it is answered with yes only where the server itself says so: a proxy's 404 never is, and neither is the end of one version,
+ * as the objects live on in the others.
  */
 import { systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
@@ -18,6 +19,11 @@ const DISCOVERY_IDLE_MS = 90_000;
 interface ResourceList {
   kind: 'APIResourceList';
   resources: { name?: unknown; kind?: unknown; namespaced?: unknown }[];
+}
+interface GroupVersionResource {
+  group: string;
+  version: string;
+  plural: string;
 }
 interface Group {
   name?: unknown;
@@ -65,52 +71,60 @@ export function groupVersionPath(resource: { group: string; version: string }): 
 }
 
 /**
- * Whether the refusal of a list, `error`, means that the server no longer has the resource. A Status NotFound for the
- * collection says so itself. kube-apiserver, however, answers for a deleted CustomResourceDefinition with the bare page
- * "404 page not found", as any proxy might: then its own discovery must say it, as JSON. In doubt, false; never rejects.
+ * Whether the refusal of a list, `error`, means that the server no longer has the resource, in any version. kube-apiserver answers
+ * alike for a resource that is gone and for one that only other versions of its group still serve: with a Status NotFound for the
+ * collection or, of custom resources, with the bare page "404 page not found", as any proxy might. So its discovery must say it
+ * too, as JSON; the core group has one version, and there such a Status is enough. In doubt, false; never rejects.
  */
 export async function confirmAbsence(
   transport: Transport,
-  resource: { group: string; version: string; plural: string },
+  resource: GroupVersionResource,
   error: unknown,
   caller: Caller,
 ): Promise<boolean> {
   if (!isStatusError(error) || error.status !== 404) return false;
-  if (isStatus(error.body)) return error.reason === 'NotFound' && (error.body.details?.name ?? '') === '';
-  return isUnserved(transport, resource, caller);
+  const said = isStatus(error.body);
+  if (said && (error.reason !== 'NotFound' || (error.body.details?.name ?? '') !== '')) return false;
+  if (resource.group === '') return said || isUnserved(transport, resource, caller);
+  try {
+    for (const version of await versionsOf(transport, resource.group, caller))
+      if (!(await isUnserved(transport, { ...resource, version }, caller))) return false;
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
- * Whether the server itself says, in its discovery, that it does not serve a resource. Any other answer, and none, is no such word: false;
- * never rejects.
+ * Whether the server itself says, in its discovery, that it does not serve a resource in this version. Any other answer, and none, is no such
+ * word: false; never rejects.
  */
-export function isUnserved(
+export async function isUnserved(
   transport: Transport,
-  resource: { group: string; version: string; plural: string },
+  resource: GroupVersionResource,
   caller: Caller,
 ): Promise<boolean> {
-  return discoveryLacks(transport, resource, caller).catch(() => false);
-}
-
-async function discoveryLacks(
-  transport: Transport,
-  resource: { group: string; version: string; plural: string },
-  caller: Caller,
-): Promise<boolean> {
+  const { group, version, plural } = resource;
   const path = groupVersionPath(resource);
   try {
-    const resources = resourcesIn(await getJson(transport, path, caller), path);
-    return resources.every(({ name }) => name !== resource.plural);
-  } catch (error) {
-    // With its last resource a version goes too, and with its last version a group; the core group never does.
-    if (!isNotFound(error) || resource.group === '') return false;
+    try {
+      return resourcesIn(await getJson(transport, path, caller), path).every(({ name }) => name !== plural);
+    } catch (error) {
+      // With its last resource a version goes too, and with its last version a group; the core group never does.
+      return isNotFound(error) && group !== '' && !(await versionsOf(transport, group, caller)).includes(version);
+    }
+  } catch {
+    return false;
   }
-  const { kind, groups } = (await getJson(transport, '/apis', caller)) as { kind?: unknown; groups?: unknown };
-  if (kind !== 'APIGroupList' || !Array.isArray(groups)) return false;
-  const { group, version: own } = resource;
-  return !(groups as Group[]).some(
-    ({ name, versions }) => name === group && versions?.some(({ version }) => version === own),
-  );
+}
+
+/** None where the server does not list the group. */
+async function versionsOf(transport: Transport, group: string, caller: Caller): Promise<string[]> {
+  const { kind, groups } = (await getJson(transport, '/apis', caller)) as { kind?: unknown; groups?: Group[] };
+  if (kind !== 'APIGroupList' || !Array.isArray(groups))
+    throw new CapstanError('DECODE', 'GET /apis: expected an APIGroupList');
+  const own = groups.filter(({ name }) => name === group);
+  return own.flatMap(({ versions = [] }) => versions.map(({ version }) => String(version)));
 }
 
 async function preferredVersion(transport: Transport, group: string, caller: Caller): Promise<string> {

@@ -159,8 +159,8 @@ export class ListWatch<T, I extends string = never> {
 
   /**
    * @internal
-   * Whether `error`, with which a list was refused, means that the server no longer knows the resource. Costs up to two
-   * requests where the answer does not say so itself. Never rejects: in doubt, false.
+   * Whether `error`, with which a list was refused, means that the server no longer knows the resource, in any version of its
+   * group. Asks discovery: one request, and one for each version that is left. Never rejects: in doubt, false.
    */
   isGone(error: unknown, caller: Caller): Promise<boolean> {
     return confirmAbsence(this.#transport, this.resource, error, caller);

@@ -53,8 +53,8 @@ export interface ReflectorOptions<T = object> {
   /**
    * What to do when the server says that it no longer has the resource, as after the deletion of a CustomResourceDefinition. True, the
    * default: the store is emptied, as with the objects' own deletions, and the reflector goes on asking with back-off until the
-   * resource is there again. False, as in client-go: the store keeps what it had until then. Only the server's own word counts: a Status NotFound for the
-   * collection, or its discovery; a proxy's page does not.
+   * resource is there again. False, as in client-go: the store keeps what it had until then. Only the server's own word counts: its discovery has the
+   * resource in no version of the group (of the core group a Status NotFound is enough); a proxy's page does not, nor the end of one version alone.
    */
   parkWhenGone?: boolean | undefined;
   /** @internal What turns bytes into objects. Default: JSON.parse. */

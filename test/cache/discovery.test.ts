@@ -1,6 +1,6 @@
 import { ListWatch, resourceOf, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { confirmAbsence } from '../../bindings/cache/discovery.ts';
+import { confirmAbsence, isUnserved } from '../../bindings/cache/discovery.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { Replies, status } from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
@@ -67,8 +67,14 @@ describe('that a resource is gone', () => {
     new StatusError(code, { ...status(code, reason), ...(details && { details }) }, 'list');
   const bare = new StatusError(404, { message: '404 page not found', code: 404 }, 'list');
 
+  const groups = (...served: [name: string, ...versions: string[]][]) =>
+    json({
+      kind: 'APIGroupList',
+      groups: served.map(([name, ...versions]) => ({ name, versions: versions.map((version) => ({ version })) })),
+    });
+
   test('is said by a Status NotFound for the collection, not by one for a namespace or an object', async () => {
-    expect(await ask(refusal(404, 'NotFound', {}))).toEqual([true, []]);
+    expect(await ask(refusal(404, 'NotFound', {}), groups(['apps', 'v1']))).toEqual([true, ['/apis']]);
     expect(await ask(refusal(404, 'NotFound', { name: 'ns', kind: 'namespaces' }))).toEqual([false, []]);
     expect(await ask(refusal(404, ''))).toEqual([false, []]);
     expect(await ask(refusal(403, 'Forbidden'))).toEqual([false, []]);
@@ -76,28 +82,45 @@ describe('that a resource is gone', () => {
   });
 
   test('is said by discovery where a page came: kube-apiserver has no Status for a deleted CustomResourceDefinition', async () => {
-    const groups = (...names: string[]) =>
-      json({ kind: 'APIGroupList', groups: names.map((name) => ({ name, versions: [{ version: 'v1' }] })) });
-    const both = ['/apis/e.x/v1', '/apis'];
-    expect(await ask(bare, resources('others'))).toEqual([true, ['/apis/e.x/v1']]);
-    expect(await ask(bare, page404, groups('apps'))).toEqual([true, both]);
-    expect(
-      await ask(
-        bare,
-        page404,
-        json({ kind: 'APIGroupList', groups: [{ name: 'e.x', versions: [{ version: 'v2' }] }] }),
-      ),
-    ).toEqual([true, both]);
-    expect(await ask(bare, resources('widgets'))).toEqual([false, ['/apis/e.x/v1']]);
-    expect(await ask(bare, page404, groups('apps', 'e.x'))).toEqual([false, both]);
+    const both = ['/apis', '/apis/e.x/v1'];
+    expect(await ask(bare, groups(['apps', 'v1']))).toEqual([true, ['/apis']]);
+    expect(await ask(bare, groups(['e.x', 'v1']), resources('others'))).toEqual([true, both]);
+    expect(await ask(bare, groups(['e.x', 'v1']), resources('widgets'))).toEqual([false, both]);
+    // It went between two answers.
+    expect((await ask(bare, groups(['e.x', 'v1']), page404, groups()))[0]).toBe(true);
+  });
+
+  // The last step of each migration, to serve v1 no longer, was told as the deletion of every object.
+  test('is not said by the end of one version while another has the resource, or may have', async () => {
+    const all = ['/apis', '/apis/e.x/v1', '/apis/e.x/v2'];
+    for (const refused of [bare, refusal(404, 'NotFound', {})]) {
+      expect(await ask(refused, groups(['e.x', 'v2']), resources('widgets'))).toEqual([false, ['/apis', all[2]]]);
+      const group = groups(['e.x', 'v1', 'v2']);
+      expect(await ask(refused, group, resources('others'), resources('widgets'))).toEqual([false, all]);
+      expect(await ask(refused, group, resources('others'), () => answer(503, 'oh'))).toEqual([false, all]);
+      expect((await ask(refused, group, resources('others'), page404, group))[0]).toBe(false);
+      expect(await ask(refused, group, resources('others'), resources())).toEqual([true, all]);
+      expect((await ask(refused, page404))[0]).toBe(false);
+    }
+  });
+
+  test('is another question than whether it is served in this version', async () => {
+    const caller = { clock: new FakeClock(), signal: new AbortController().signal };
+    const served = async (...replies: ConstructorParameters<typeof Replies>) =>
+      !(await isUnserved(new Replies(...replies), widgets, caller));
+    expect(await served(resources('others'))).toBe(false);
+    expect(await served(page404, groups(['e.x', 'v2']))).toBe(false);
+    expect(await served(page404, groups(['e.x', 'v1', 'v2']))).toBe(true);
+    expect(await served(page404)).toBe(true);
   });
 
   test('is not believed of a proxy: pages for everything, failures, and answers of another shape', async () => {
     expect((await ask(bare, page404))[0]).toBe(false);
-    expect((await ask(bare, page404, () => answer(200, '<html>')))[0]).toBe(false);
-    expect((await ask(bare, page404, json({})))[0]).toBe(false);
-    expect((await ask(bare, page404, json({ kind: 'Other', groups: [] })))[0]).toBe(false);
+    expect((await ask(bare, () => answer(200, '<html>')))[0]).toBe(false);
+    expect((await ask(bare, json({})))[0]).toBe(false);
+    expect((await ask(bare, json({ kind: 'Other', groups: [] })))[0]).toBe(false);
+    expect((await ask(bare, json({ kind: 'APIGroupList', groups: [null] })))[0]).toBe(false);
     expect((await ask(bare, () => answer(500, 'oh')))[0]).toBe(false);
-    expect((await ask(bare, () => answer(200, '{}')))[0]).toBe(false);
+    expect((await ask(bare, groups(['e.x', 'v1']), () => answer(200, '{}')))[0]).toBe(false);
   });
 });

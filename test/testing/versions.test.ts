@@ -1,7 +1,8 @@
 /** A custom resource with several versions: one object under all of them. That a real server does so is for test/e2e/same-answers. */
-import { defineResource } from 'capstan/cache';
+import { defineResource, ListWatch } from 'capstan/cache';
 import { fakeClient } from 'capstan/testing';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../bindings/clock.ts';
 import { APPLY_PATCH, brief, type Client, start } from './client.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -107,6 +108,26 @@ test('a version that is served no longer is gone with its watches, and the next 
   expect(again.metadata.resourceVersion).toBe(moved.metadata.resourceVersion);
   await api.patch(`${CRD}/status`, { status: { storedVersions: ['v2'] } });
   expect((await api.patch(CRD, { spec: { versions: [version('v2', { storage: true })] } })).status).toBe(200);
+});
+
+// An informer of v1 told each object as deleted when v1 was served no longer, and all of them live on as v2.
+test('a resource is gone for an informer with its definition, not with its version', async () => {
+  const { server, api } = await start();
+  await api.make(CRDS, definition(version('v1'), version('v2')));
+  const v1 = { group: 'example.com', version: 'v1', kind: 'Web', plural: 'webs', namespaced: true };
+  const listWatch = new ListWatch(server.transport(), defineResource<{ metadata: { name: string } }>()(v1));
+  const caller = { clock: systemClock, signal: new AbortController().signal };
+  const isGone = async () => {
+    const refusal = await listWatch
+      .list({ resourceVersion: '', limit: 0, continue: '' }, caller)
+      .catch((error) => error);
+    expect(refusal).toMatchObject({ status: 404, message: expect.stringContaining('page not found') });
+    return listWatch.isGone(refusal, caller);
+  };
+  await api.patch(CRD, { spec: { versions: [version('v1', { served: false }), version('v2')] } });
+  expect(await isGone()).toBe(false);
+  await api.delete(CRD);
+  expect(await isGone()).toBe(true);
 });
 
 test('versions that nothing defines have their objects in common too, and are removed together', async () => {

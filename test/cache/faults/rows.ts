@@ -85,7 +85,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '403 and 404: permissions or a resource that are not there yet, or no longer',
     happens:
-      'Tried again with back-off for ever. When the server itself says that a resource that was there is gone, the informer parks: each object is told as deleted once, and it resumes when the resource is back.',
+      'Tried again with back-off for ever. When the server itself says that a resource that was there is gone, in all versions, the informer parks: each object is told as deleted once, and it resumes when the resource is back.',
     tests: [
       relisted(403),
       relisted(404),
