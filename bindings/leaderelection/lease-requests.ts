@@ -2,8 +2,7 @@
  * One call to the API server about a lease, under one deadline, repeats included. A write is repeated only when the server says so by
  * Retry-After, as one whose connection was lost may have been carried out. client-go: rest/request.go.
  */
-import type { ExchangeOptions } from '../cache/exchange.ts';
-import { sendWithRepeats } from '../cache/rest.ts';
+import { type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import { aborted, CapstanError } from '../errors.ts';
@@ -12,7 +11,7 @@ import type { LockCall } from './lock.ts';
 
 /**
  * The JSON object of a successful answer. Rejects with StatusError, with TransportError, with CapstanError TIMEOUT when the deadline has
- * passed, ABORTED when the signal fired, or DECODE for an answer that is no JSON object.
+ * passed, of which the last answer that asked for patience is the cause, ABORTED when the signal fired, or DECODE for an answer that is no JSON object.
  */
 export async function requestJson(
   transport: Transport,
@@ -22,12 +21,26 @@ export async function requestJson(
   const what = `${request.method} ${request.path}`;
   if (signal.aborted) throw aborted(what, signal.reason);
   const within = new Deadline(clock, timeout, signal);
+  let met: Error | undefined;
+  let underWay = true;
+  const options: RepeatOptions = {
+    clock,
+    signal: within.signal,
+    onRepeat: (error) => {
+      met = error;
+      underWay = false;
+    },
+    turn: async () => {
+      underWay = !within.signal.aborted; // a wait that was cut short comes here too
+    },
+  };
   try {
-    return await answerOf(transport, request, { clock, signal: within.signal }, what);
+    return await answerOf(transport, request, options, what);
   } catch (error) {
     if (!within.passed()) throw error;
-    const message = `${what} took longer than ${timeout} ms; if it was sent, it may have been carried out`;
-    throw new CapstanError('TIMEOUT', message, { cause: error });
+    const carriedOut = underWay ? '; if it was sent, it may have been carried out' : '';
+    const message = `${what} took longer than ${timeout} ms${carriedOut}${met ? `; before that: ${met.message}` : ''}`;
+    throw new CapstanError('TIMEOUT', message, { cause: met ?? error });
   } finally {
     within.end();
   }
@@ -36,7 +49,7 @@ export async function requestJson(
 async function answerOf(
   transport: Transport,
   request: TransportRequest,
-  options: ExchangeOptions,
+  options: RepeatOptions,
   what: string,
 ): Promise<object> {
   const exchange = await sendWithRepeats(transport, request, options);
