@@ -40,7 +40,7 @@ const measured: Row[] = [
   { what: 'WebAssembly, queues', bytes: readFileSync(`${root}/dist/core.wasm`), budget: 16 * KIB },
   { what: 'WebAssembly, caches', bytes: readFileSync(`${root}/dist/cache.wasm`), budget: 16 * KIB },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 30 * KIB },
-  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 65 * KIB },
+  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 66 * KIB },
   { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 36 * KIB },
   { what: 'capstan/leaderelection, minified', bytes: await bundle('leaderelection'), budget: 12 * KIB },
   { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 101 * KIB },

@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.ts';
 import type { ListQuery } from './pager.ts';
 import { groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
-import { statusErrorFromAnswer } from './status-error.ts';
+import { isTooLargeResourceVersion, statusErrorFromAnswer } from './status-error.ts';
 import type { Transport } from './transport.ts';
 
 /** Which objects of a resource are asked for. */
@@ -30,8 +30,9 @@ export interface ListWatchOptions {
   tweak?: ((query: Record<string, string>) => void) | undefined;
   /**
    * Milliseconds without a byte after which a watch counts as a lost connection: it is opened again from the last version, without a list and
-   * without an error. Default 150 000; 0: never. A quiet watch gets a bookmark each minute from kube-apiserver, though none is promised; a server
-   * that sends none costs one request each time. Over `capstan/client-node` dead connections are found within 45 s by other means; over fetch this is the only one.
+   * without an error, unless the server answers that it has not reached that version, as after its restoration from an older backup: then
+   * everything is listed. Default 150 000; 0: never. A quiet watch gets a bookmark each minute from kube-apiserver, though none is promised; a server
+   * that sends none costs two requests each time. Over `capstan/client-node` dead connections are found within 45 s by other means; over fetch this is the only one.
    */
   idleTimeout?: number | undefined;
 }
@@ -155,6 +156,21 @@ export class ListWatch<T, I extends string = never> {
     parameters.timeoutSeconds = String(query.timeoutSeconds);
     const totalMs = query.timeoutSeconds * 1000 + WATCH_GRACE_MS;
     return this.#get(parameters, 'PartialObjectMetadata', { ...caller, totalMs, idleMs: this.#idleTimeout });
+  }
+
+  /**
+   * @internal
+   * The refusal by a server that has not reached `resourceVersion`, as one that was restored from an older backup, where a watch would
+   * wait for it without a word. Never rejects: in doubt, `undefined`.
+   */
+  async behind(resourceVersion: string, caller: Caller): Promise<unknown> {
+    const query = { ...this.#selectors, limit: '1', resourceVersion, resourceVersionMatch: 'NotOlderThan' };
+    try {
+      (await this.#get(query, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS })).close();
+      return undefined;
+    } catch (error) {
+      return isTooLargeResourceVersion(error) ? error : undefined;
+    }
   }
 
   /**

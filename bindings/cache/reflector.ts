@@ -1,11 +1,9 @@
 /**
  * The reflector: list, watch, resume, relist. It keeps a store equal to the server's objects and never gives up; only its
  * signal ends it. A state and one `step` say all of the protocol; client-go: tools/cache/reflector.go ListAndWatchWithContext.
- *
  * Never lists older than what was already seen: a relist asks for at least the last version, and for the newest ("") only after the server said that it is gone or still to come.
- *
- * Events are applied as they come, in the order in which they come. A version that was there before, or an older one, is not
- * held back (versions are opaque here, and a restored server counts from behind): the store then shows what the server said last.
+ * Events are applied as they come, in their order: a version that was there before, or an older one, is not held back (versions are opaque here).
+ * A server that was restored from an older backup sends nothing to a watch from a version that it has not reached: after a silence it is asked whether it has.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode } from '../errors.ts';
@@ -271,7 +269,6 @@ export class Reflector<T extends object, I extends string = never> {
       this.#takeOver(list.items, list.resourceVersion);
       return now('watch');
     } catch (error) {
-      if (signal.aborted) return now('begin');
       const gone = await this.#isGone(error, caller);
       if (signal.aborted) return now('begin');
       if (!gone) return this.#failed(error, 'relist', this.#later('begin'));
@@ -303,9 +300,8 @@ export class Reflector<T extends object, I extends string = never> {
     try {
       this.#store.replace(objects, resourceVersion);
     } catch (error) {
-      throw new CapstanError('DECODE', `the store did not take a list of ${this.#listWatch.describe()}`, {
-        cause: error,
-      });
+      const what = `the store did not take a list of ${this.#listWatch.describe()}`;
+      throw new CapstanError('DECODE', what, { cause: error });
     }
     this.#lastVersion = resourceVersion;
     this.#versionUnavailable = false;
@@ -341,7 +337,11 @@ export class Reflector<T extends object, I extends string = never> {
         if (events === 0) throw short;
         if (++this.#hasty > MAX_HASTY) return this.#failed(short, 'rewatch', this.#later('watch'));
       }
-      return stream.lost === undefined ? now('watch') : this.#failed(stream.lost, 'rewatch', now('watch'));
+      if (stream.lost === undefined) return now('watch');
+      const again = this.#failed(stream.lost, 'rewatch', now('watch'));
+      const behind = stream.silent && (await this.#listWatch.behind(this.#lastVersion, this.#caller(signal)));
+      if (behind) this.#versionUnavailable = true;
+      return behind ? this.#failed(behind, 'relist from newest', now('begin')) : again;
     } catch (error) {
       if (isTooManyRequests(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
       if (isInternalError(error) && this.#internalErrors?.again()) return this.#failed(error, 'rewatch', now('watch'));

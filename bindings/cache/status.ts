@@ -51,7 +51,7 @@ export interface ReflectorStatus {
   lastSyncResourceVersion: string;
   /**
    * Freshness: milliseconds since the server last sent a byte of a list or a watch; `undefined` before the first. What the cache
-   * holds was true then. Failures do not count as life.
+   * holds was true then, but for a server that was restored from an older backup: it is noticed by the silence of its watches. Failures do not count as life.
    */
   lastSignOfLife: number | undefined;
   /** How often everything was asked for again after it had been there once, in vain or not. */

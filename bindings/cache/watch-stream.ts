@@ -2,6 +2,7 @@
  * One open watch as frames. A connection that is lost ends it like one that was closed, since what was not complete comes
  * again; `lost` says which it was. Frames are taken synchronously, as waiting for each would cost more than most of them.
  */
+import { hasCode } from '../errors.ts';
 import type { Decoder, Frame, FrameReader } from './decoder.ts';
 import type { Exchange } from './exchange.ts';
 import type { Caller, ListWatch, WatchQuery } from './list-watch.ts';
@@ -71,6 +72,11 @@ export class WatchStream<T> {
   /** Why the connection ended before the server closed it; undefined for an orderly end. */
   get lost(): unknown {
     return this.#lost;
+  }
+
+  /** Whether the connection was given up, as nothing came of it for too long. */
+  get silent(): boolean {
+    return hasCode((this.#lost as Error | undefined)?.cause, 'ABORTED');
   }
 
   /** Gives the connection back. Again: no effect. */

@@ -112,7 +112,7 @@ export class OwnWrites {
 
   /**
    * What the server itself says of an object that was waited for in vain: `undefined` is that it has none. An older state than the one that
-   * was written comes from a server that was restored from a backup, and then there is nothing to wait for. Of an object that others have
+   * was written comes from a server that was restored from a backup, and then there is nothing to wait for (one that has come as far again is not noticed). Of an object that others have
    * deleted the cache may still have to show, and to lose, what was before the write.
    */
   learn(writes: readonly OwnWrite[], object: WrittenObject | undefined): void {

@@ -557,7 +557,7 @@ describe('events', () => {
     await events.next();
     server.watches.clear();
     server.remove('a');
-    server.intercept = (_, n) => (n === 3 ? answer(410, statusBody(410, 'Expired')) : undefined);
+    server.intercept = (_, n) => (n === 4 ? answer(410, statusBody(410, 'Expired')) : undefined); // the watch after the silence
     await clock.run(340_000);
     expect(await events.next()).toMatchObject({ done: false, value: { type: 'delete', object: { data: { v: '1' } } } });
     await informer.stop();

@@ -2,11 +2,11 @@
  * Byte silence: the only way to notice over fetch that a connection is dead (NAT tables and load balancers forget without a word,
  * and a kernel that waits for bytes never asks). It must find dead watches, and never cut quiet ones.
  */
-import { ListWatch, Reflector, type Transport } from 'capstan/cache';
+import { ListWatch, Reflector, type Transport, TransportError } from 'capstan/cache';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../bindings/cache/exchange.ts';
-import { ConfigMaps, LiveServer, Stream } from './live-server.ts';
+import { answer, ConfigMaps, LiveServer, Stream } from './live-server.ts';
 
 const MINUTE = 60_000;
 
@@ -32,7 +32,10 @@ async function start(options: { idleTimeout?: number } = {}) {
   });
   const running = reflector.run({ signal: stop.signal });
   await clock.settle();
-  const requests = () => server.requests.map(({ query }) => (query?.watch === 'true' ? 'watch' : 'list'));
+  const requests = () =>
+    server.requests.map(({ query = {} }) =>
+      query.watch === 'true' ? 'watch' : query.resourceVersionMatch === 'NotOlderThan' ? 'reached?' : 'list',
+    );
   const end = async () => {
     stop.abort();
     await running;
@@ -56,10 +59,39 @@ describe('a watch without a byte', () => {
     server.watches.clear(); // what is put now is lost on the way, as over a dead connection
     server.put('c');
     await clock.run(1_001);
-    expect(requests()).toEqual(['list', 'watch', 'watch']);
-    expect(server.requests[2]?.query?.resourceVersion).toBe('2');
+    expect(requests()).toEqual(['list', 'watch', 'reached?', 'watch']);
+    expect(server.requests[2]?.query).toMatchObject({ resourceVersion: '2', limit: '1' });
+    expect(server.requests[3]?.query?.resourceVersion).toBe('2');
     expect(errors).toEqual([expect.objectContaining({ code: 'TRANSPORT', kind: 'reset' })]); // told, though it costs nothing
     expect(seen).toEqual(['replace 1', 'add b']);
+    await end();
+  });
+
+  // A server restored from an older backup sends nothing to a watch from a version that it has not reached: the cache stayed as it was without end.
+  test('is given up for a list of what is newest where the server has not reached the last version', async () => {
+    const { clock, server, seen, errors, requests, end } = await start();
+    server.intercept = ({ query = {} }) => {
+      if (query.resourceVersionMatch === undefined) return undefined;
+      const details = { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] };
+      const body = { kind: 'Status', code: 504, reason: 'Timeout', message: 'Too large resource version: 1', details };
+      return answer(504, JSON.stringify(body));
+    };
+    await clock.run(150_001);
+    expect(requests()).toEqual(['list', 'watch', 'reached?', 'list', 'watch']);
+    expect(server.requests[3]?.query?.resourceVersion).toBeUndefined();
+    expect(errors).toMatchObject([{ kind: 'reset' }, { status: 504 }]);
+    expect(seen).toEqual(['replace 1', 'replace 1']);
+    await end();
+  });
+
+  test.each([
+    ['refuses the question', () => answer(403, 'no')],
+    ['is not there', () => Promise.reject(new TransportError('refused', 'no'))],
+  ])('is opened again where the server %s', async (_, reply) => {
+    const { clock, server, requests, end } = await start();
+    server.intercept = ({ query = {} }) => (query.resourceVersionMatch === undefined ? undefined : reply());
+    await clock.run(150_001);
+    expect(requests()).toEqual(['list', 'watch', 'reached?', 'watch']);
     await end();
   });
 
@@ -78,7 +110,7 @@ describe('a watch without a byte', () => {
   test('is given up after as long as idleTimeout says, and never for 0', async () => {
     const brief = await start({ idleTimeout: 10_000 });
     await brief.clock.run(10_001);
-    expect(brief.requests()).toEqual(['list', 'watch', 'watch']);
+    expect(brief.requests()).toEqual(['list', 'watch', 'reached?', 'watch']);
     await brief.end();
     const patient = await start({ idleTimeout: 0 });
     await patient.clock.run(7 * MINUTE);

@@ -204,9 +204,10 @@ export class Rig {
 
   /** How often everything was asked for, the first time included; pages of one list count once. */
   asked(): number {
-    return this.requests.filter(({ query }) =>
-      isWatch(query) ? query?.sendInitialEvents === 'true' : query?.continue === undefined,
-    ).length;
+    return this.requests.filter(({ query = {} }) => {
+      if (isWatch(query)) return query.sendInitialEvents === 'true';
+      return query.continue === undefined && query.resourceVersionMatch === undefined; // which asks for a version alone
+    }).length;
   }
 
   watches(): number {

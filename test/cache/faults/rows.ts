@@ -166,7 +166,7 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'a quiet watch',
-    happens: 'Never cut while bookmarks come; without them one request each 150 s, and no list.',
+    happens: 'Never cut while bookmarks come; without them two requests each 150 s, and no list.',
     tests: [
       'a quiet watch with its bookmarks each minute is never cut',
       'a quiet watch without bookmarks costs a request now and then, and no list',
