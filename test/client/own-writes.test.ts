@@ -82,7 +82,15 @@ describe('a write', () => {
     shows('u', '10');
     writes.add(write('u', '10'), cache);
     writes.add(write('u', 'opaque'), cache);
+    writes.add(write('u', 'opaque'), undefined);
     expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('is caught up with by the object itself, where the cache does not say how far it is', () => {
+    const writes = new OwnWrites();
+    writes.add(write('u', '10'), undefined);
+    const listed: CacheView = { object: () => ({ metadata: { uid: 'u', resourceVersion: '10' } }), progress: () => '' };
+    expect(writes.missing(listed, KEY).all).toEqual([]);
   });
 
   test('compares versions beyond any number', () => {
@@ -110,6 +118,45 @@ describe('a write', () => {
   });
 });
 
+// Two writes to one name may be answered in either order, and either object may be the newer one.
+describe('two writes to one name', () => {
+  const left = (...each: ReturnType<typeof write>[]) => {
+    const [writes, { cache }] = [new OwnWrites(), view()];
+    for (const one of each) writes.add(one, undefined);
+    return writes.missing(cache, KEY).all.map(({ version, state }) => [state, version]);
+  };
+
+  test('leave the newer of two objects', () => {
+    expect(left(write('u', '9', 'gone'), write('v', '12'))).toEqual([['there', '12']]);
+    expect(left(write('v', '12'), write('u', '9', 'gone'))).toEqual([['there', '12']]);
+    expect(left(write(undefined, '9', 'gone'), write(undefined, '12'))).toEqual([['there', '12']]);
+  });
+
+  test('take asking where one is a deletion at no known version, and are no deletion unless both are', () => {
+    expect(left(write('v', '12'), write('u', undefined, 'gone'))).toEqual([['there', undefined]]);
+    expect(left(write(undefined, undefined, 'gone'), write(undefined, undefined))).toEqual([['there', undefined]]);
+    expect(left(write('u', undefined, 'gone'), write('v', undefined, 'gone'))).toEqual([['gone', undefined]]);
+  });
+
+  test('leave nothing where the cache has come past both', () => {
+    const [writes, { cache, showsNone }] = [new OwnWrites(), view()];
+    showsNone('10');
+    writes.add(write('u', undefined, 'gone'), cache);
+    writes.add(write('u', '10'), cache);
+    expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('do not bring back the first by what becomes of it', () => {
+    const [writes, { cache }] = [new OwnWrites(), view()];
+    writes.add(write('u', undefined, 'gone'), cache);
+    const [first] = writes.missing(cache, KEY).unknown as [OwnWrite];
+    writes.add(write('v', '30'), cache);
+    writes.resolve(first, { object: undefined, version: '20' });
+    writes.forget(first);
+    expect(writes.missing(cache, KEY).unknown).toHaveLength(1);
+  });
+});
+
 describe('a deletion', () => {
   test('is waited for until the object is gone, or is another', () => {
     const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
@@ -124,6 +171,16 @@ describe('a deletion', () => {
     shows('v', '12');
     expect(writes.missing(cache, KEY).now).toEqual([]);
     expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('is not over by an object of the name from before it, and is by one from after it', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', '8');
+    writes.add(write('u', '9', 'gone'), cache);
+    shows('before', '7');
+    expect(writes.missing(cache, KEY).now).toHaveLength(1);
+    shows('after', '12');
+    expect(writes.missing(cache, KEY).all).toEqual([]);
   });
 
   test('that something may hold is waited for until the object is marked', () => {
@@ -193,6 +250,28 @@ describe('a deletion', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
+  test('at no known version: what the server has in its place is waited for as any write, and may be deleted in turn', () => {
+    const asked = (now: { object: WrittenObject | undefined; version: string | undefined }) => {
+      const [writes, { cache }] = [new OwnWrites(), view()];
+      writes.add(write('u', undefined, 'gone'), cache);
+      writes.resolve((writes.missing(cache, KEY).unknown as [OwnWrite])[0], now);
+      return { writes, cache };
+    };
+    const none = asked({ object: undefined, version: '20' });
+    expect(none.writes.missing(none.cache, KEY)).toMatchObject({ now: [], all: [{ version: '20' }] });
+    const after = asked({ object: { metadata: { uid: 'after', resourceVersion: '12' } }, version: '20' });
+    after.writes.add(write('after', '11', 'gone'), after.cache);
+    expect(after.writes.missing(after.cache, KEY).all).toMatchObject([{ state: 'gone', version: '12' }]);
+    const opaque = asked({ object: { metadata: { uid: 'after', resourceVersion: 'opaque' } }, version: undefined });
+    expect(opaque.writes.missing(opaque.cache, KEY).all).toEqual([]);
+  });
+
+  test('counts as lost only at no known version, and where it is one', () => {
+    const { cache } = view();
+    const lost = (...each: Parameters<typeof write>) => isLost(cache, { ...write(...each), late: false });
+    expect([lost('u', undefined, 'gone'), lost('u', '9', 'gone'), lost('u', undefined)]).toEqual([true, false, false]);
+  });
+
   // The cache may be so far behind that an object of the name is from before the deleted one, and versions do not tell.
   test('that is lost takes asking where the cache shows another object of the name, or this client made one', () => {
     const lost = () => {
@@ -250,6 +329,7 @@ test('a reader that waited in vain has done so for a write that changes nothing,
   writes.add(write('u', '10'), cache);
   for (const each of writes.missing(cache, KEY).now) each.late = true;
   writes.add(write('u', '10'), cache);
+  writes.add(write('u', '9'), cache);
   expect(late()).toEqual([true]);
   writes.add(write('u', '10', 'deleting'), cache);
   expect(late()).toEqual([false]);
@@ -277,6 +357,19 @@ describe('what the server says after a wait in vain', () => {
     expect(writes.missing(cache, KEY).now).toEqual([]);
     expect(writes.isEmpty()).toBe(true);
   });
+
+  test.each(['gone', 'deleting'] as const)(
+    'ends that for a deletion (%s) where the very object is there, not where another is',
+    (state) => {
+      const [writes, { cache, shows }] = [new OwnWrites(), view()];
+      shows('u', '9');
+      writes.add(write('u', '9', state), cache);
+      writes.learn(writes.missing(cache, KEY).now, { metadata: { uid: 'other', resourceVersion: '8' } });
+      expect(writes.missing(cache, KEY).now).toHaveLength(1);
+      writes.learn(writes.missing(cache, KEY).now, { metadata: { uid: 'u', resourceVersion: '10' } });
+      expect(writes.isEmpty()).toBe(true);
+    },
+  );
 });
 
 describe('the memory of writes', () => {
@@ -309,5 +402,48 @@ describe('the memory of writes', () => {
     const writes = new OwnWrites(100);
     for (let i = 1; i <= 1000; i++) writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), undefined);
     expect(writes.size()).toBe(101);
+  });
+
+  const key = (name: string) => `default/${name}`;
+  const floor = (writes: OwnWrites) => writes.missing(view().cache, 'none').all.map((each) => each.version);
+
+  test('is empty, and touches no read, until something is written', () => {
+    const writes = new OwnWrites();
+    expect([writes.size(), writes.isEmpty(), writes.touches(key('a'))]).toEqual([0, true, false]);
+    writes.add(write('u', '10', 'there', key('a')), undefined);
+    expect([writes.size(), writes.isEmpty()]).toEqual([1, false]);
+    expect([writes.touches(key('a')), writes.touches(key('b'))]).toEqual([true, false]);
+  });
+
+  test('beyond its bound touches every read, until the cache is past the newest that was let go of', () => {
+    const [writes, { cache, showsNone }] = [new OwnWrites(1), view()];
+    for (const [name, version] of [
+      ['a', '10'],
+      ['b', '5'],
+      ['c', '7'],
+    ] as const)
+      writes.add(write('u', version, 'there', key(name)), undefined);
+    expect(floor(writes)).toEqual(['10']);
+    showsNone('7');
+    expect(writes.missing(cache, key('c')).now).toMatchObject([{ key: '', version: '10' }]);
+    expect([writes.size(), writes.isEmpty(), writes.touches(key('d'))]).toEqual([1, false, true]);
+    // What the server says of one object says nothing of the others.
+    for (const object of [undefined, { metadata: { uid: 'u', resourceVersion: '1' } }])
+      writes.learn(writes.missing(cache, key('c')).now, object);
+    expect(writes.missing(cache, key('c')).now).toHaveLength(1);
+    showsNone('10');
+    expect(writes.missing(cache, key('c')).all).toEqual([]);
+    expect([writes.size(), writes.isEmpty(), writes.touches(key('d'))]).toEqual([0, true, false]);
+  });
+
+  test('beyond its bound lets go first of what was written longest ago, and asks nobody of a version that none knows', () => {
+    const writes = new OwnWrites(2);
+    writes.add(write('a', undefined, 'gone', key('a')), undefined);
+    writes.add(write('b', '2', 'there', key('b')), undefined);
+    writes.add(write('c', '3', 'there', key('c')), undefined);
+    expect(floor(writes)).toEqual([]);
+    writes.add(write('b', '4', 'there', key('b')), undefined);
+    writes.add(write('d', '5', 'there', key('d')), undefined);
+    expect(floor(writes)).toEqual(['3']);
   });
 });
