@@ -91,7 +91,6 @@ export class OwnWrites {
     if (version !== undefined && !isComparableResourceVersion(version)) return;
     const before = this.#byKey.get(key);
     const entry = before === undefined ? { ...write, late: false } : both(before, write);
-    if (entry === before) return;
     this.#byKey.delete(key);
     if (cache !== undefined && stateIn(cache, entry) === 'caught up') return;
     this.#byKey.set(key, entry);
@@ -182,7 +181,7 @@ export class OwnWrites {
     for (const [key, write] of this.#byKey) {
       if (this.#byKey.size <= this.#most) return;
       this.#byKey.delete(key);
-      if (write.version === undefined || !isOlder(this.#floor?.version, write.version)) continue;
+      if (!isOlder(this.#floor?.version, write.version)) continue;
       this.#floor = { ...write, key: '', uid: undefined, state: 'there', expected: true };
     }
   }
@@ -230,7 +229,7 @@ function stateIn(cache: CacheView, write: OwnWrite): State {
   if (write.version === undefined) return 'unknown';
   const past = !isOlder(cache.progress(), write.version);
   if (past && write.state === 'there') return 'caught up'; // mostly, and the object need not be looked up
-  const metadata = write.key === '' ? undefined : cache.object(write.key)?.metadata;
+  const metadata = cache.object(write.key)?.metadata;
   if (write.state === 'there') {
     if (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version)) return 'caught up';
     return metadata === undefined && !write.expected ? 'early' : 'stale';
