@@ -165,6 +165,12 @@ test('causes that were taken can be given back, before those that came since', (
   causes.giveBack(request, many);
   expect(causes.of(request)).toMatchObject({ moreCauses: 13 });
   expect(causes.of(request).causes.map(({ at }) => at)).toEqual([0, 1, 2, 3, 4, 5, 6, 20]);
+  const all = causes.take(request);
+  for (let i = 21; i < 40; i++) causes.add(request, causeOf('update', i));
+  causes.giveBack(request, all);
+  expect(causes.take(request)).toMatchObject({ moreCauses: 40 - MOST_CAUSES });
+  causes.giveBack(request, { causes: [causeOf('create')], moreCauses: 0 });
+  expect(causes.take(request).causes).toEqual([causeOf('create')]); // the source's own, to which nothing is added
 });
 
 test('a cause whose request the queue refused is taken back', () => {
@@ -179,6 +185,29 @@ test('a cause whose request the queue refused is taken back', () => {
   causes.remove(request, two);
   expect(causes.of(request).causes).toEqual([one]);
   causes.remove(requestOf('other'), one);
+  const three = [one, two, causeOf('delete')] as const;
+  for (const cause of three.slice(1)) causes.add(request, cause);
+  causes.remove(request, two); // another came after it
+  expect(causes.of(request).causes).toEqual(three);
+  causes.remove(request, three[2]);
+  expect(causes.of(request).causes).toEqual([one, two]);
+});
+
+test('what is known of a request that never came is nothing, and one that comes again is counted again', () => {
+  const causes = new Causes();
+  const none = { causes: [], moreCauses: 0 };
+  expect([causes.of(requestOf('a')), causes.take(requestOf('a')), causes.size]).toEqual([none, none, 0]);
+  for (let round = 0; round < 3; round++) {
+    causes.add(requestOf('a'), causeOf('create'));
+    expect(causes.size).toBe(1);
+    causes.giveBack(requestOf('a'), none);
+    expect(causes.size).toBe(1);
+    causes.take(requestOf('a'));
+  }
+  expect([causes.size, causes.places]).toEqual([0, 1]);
+  causes.add(requestOf('b'), causeOf('update'));
+  causes.clear();
+  expect([causes.size, causes.places, causes.of(requestOf('b'))]).toEqual([0, 0, none]);
 });
 
 test('nothing is kept of requests that were reconciled, nor after the end', async () => {

@@ -183,7 +183,8 @@ test('an update of an object in a cache is debounced like any other', async () =
 test('what the queue would refuse is refused at once, and told to whoever adds it', () => {
   const clock = new FakeClock();
   const debounce = new Debounce(clock, 100, () => undefined);
-  expect(() => debounce.add({ namespace: 'a' } as never, 0)).toThrow(/request/);
+  for (const half of [{ namespace: 'a' }, { name: 'a' }])
+    expect(() => debounce.add(half as never, 0)).toThrow(/request/);
   expect(() => debounce.add(requestOf('a'), 0.5)).toThrow(/priority/);
   expect([debounce.size, clock.timers()]).toEqual([0, 0]);
 });
@@ -205,6 +206,30 @@ test('what the queue refuses for want of room or memory is tried again, and noth
   expect(released).toEqual(['b@100', 'a@200']);
   expect(reported).toHaveLength(1);
   expect([debounce.size, clock.timers()]).toEqual([0, 0]);
+});
+
+test('the higher priority counts of what waits and what the queue hands out meanwhile', async () => {
+  const clock = new FakeClock();
+  const released: string[] = [];
+  const debounce = new Debounce(clock, 100, ({ name }, priority) => void released.push(`${name} ${priority}`));
+  debounce.add(requestOf('a'), 0);
+  debounce.add(requestOf('b'), 0);
+  expect([debounce.holds(requestOf('a'), 5), debounce.holds(requestOf('b'), -5)]).toEqual([true, true]);
+  expect(debounce.holds(requestOf('c'), 0)).toBe(false);
+  await clock.run(100);
+  expect(released).toEqual(['a 5', 'b 0']);
+});
+
+test('what was stopped holds nothing, and begins anew with what is added', async () => {
+  const clock = new FakeClock();
+  const released: string[] = [];
+  const debounce = new Debounce(clock, 100, ({ name }) => void released.push(`${name}@${clock.now()}`));
+  debounce.add(requestOf('a'), 0);
+  debounce.stop();
+  expect([debounce.size, [...debounce.entries()], debounce.holds(requestOf('a'), 0)]).toEqual([0, [], false]);
+  debounce.add(requestOf('b'), 0);
+  await clock.run(1000);
+  expect(released).toEqual(['b@100']);
 });
 
 test('the option has to be a time', () => {
