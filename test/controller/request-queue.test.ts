@@ -1,7 +1,8 @@
 /** The queue behind a controller, where a controller cannot show it. */
 import { expect, test } from 'vitest';
-import { requestQueue } from '../../bindings/controller/request-queue.ts';
+import { requestQueue, wrapQueue } from '../../bindings/controller/request-queue.ts';
 import { sharedCore } from '../../bindings/core.ts';
+import { RateLimitingQueue, requestKey } from '../../bindings/workqueue/index.ts';
 
 // Without priorities the default limiter was made beside the queue, and nobody gave it back: 86 pages after 300 controllers.
 test.each([true, false])('a disposed queue gives back its default limiter too (priorities: %s)', (hasPriorities) => {
@@ -17,4 +18,10 @@ test.each([true, false])('a disposed queue gives back its default limiter too (p
   const pages = core.x.memoryPages();
   lives(300);
   expect(core.x.memoryPages()).toBe(pages);
+});
+
+test('a queue that is of requests, and at an end, is not said to lack a key', () => {
+  const queue = new RateLimitingQueue(undefined, { key: requestKey });
+  queue.dispose();
+  expect(() => wrapQueue(queue)).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
 });
