@@ -242,22 +242,13 @@ export class Work<T extends object> {
     return { kind: outcome === 'error' ? 'retry' : 'requeue', source, attempt: attempt + 1, at };
   }
 
-  /** Tells of an error: the logger, else the hook for what nobody receives. Never throws. */
+  /** Tells of an error: the logger, else the hook for what nobody receives. Never throws, as no logger here does. */
   #report({ request, id }: Run, error: unknown): void {
     const { stop } = this.#parts;
     if (stop.aborted && isAbort(error, stop.reason)) return;
     const { logOf, name } = this.#settings;
-    const what = `controller "${name}": reconcile of ${requestKey(request)}`;
-    if (logOf === undefined) {
-      handleError(error, what);
-      return;
-    }
-    try {
-      logOf(request).error('Reconciler error', { reconcileId: id, error });
-    } catch (second) {
-      handleError(error, what);
-      handleError(second, `controller "${name}": its logger`);
-    }
+    if (logOf === undefined) handleError(error, `controller "${name}": reconcile of ${requestKey(request)}`);
+    else logOf(request).error('Reconciler error', { reconcileId: id, error });
   }
 }
 
