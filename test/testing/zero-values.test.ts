@@ -2,7 +2,7 @@
  * Zero values as Go keeps them. A controller that wrote `paused: false` was told here that nothing had changed, and on a cluster wrote for ever:
  * a real server forgets it, as it writes a count of 0 into a status that nobody has written. That the two agree is for test/e2e/same-answers.
  */
-import { defineResource } from 'capstan/cache';
+import { defineResource, type Transport } from 'capstan/cache';
 import { createOrUpdate, newClient } from 'capstan/client';
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
@@ -60,9 +60,17 @@ describe('zero values that Go leaves out', () => {
     expect(after.status).toEqual({});
   });
 
-  test('are written again each time by who looks for them', async () => {
+  test('are written again each time by who looks for them, and change nothing', async () => {
     const { server } = await start();
-    const client = newClient({ transport: server.transport() });
+    let written = 0;
+    const inner = server.transport();
+    const transport: Transport = {
+      request(request) {
+        if (request.method === 'PUT') written++;
+        return inner.request(request);
+      },
+    };
+    const client = newClient({ transport });
     const write = () =>
       createOrUpdate(client, Deployment, { namespace: 'default', name: 'a' }, (draft) => ({
         ...deployment(),
@@ -73,9 +81,10 @@ describe('zero values that Go leaves out', () => {
     for (let i = 0; i < 3; i++) results.push(await write());
     expect(results.map((result) => (result as { result?: string }).result ?? result)).toEqual([
       'created',
-      'updated',
-      'updated',
+      'unchanged',
+      'unchanged',
     ]);
+    expect(written).toBe(2);
   });
 
   test('stay where Go has a pointer to them', async () => {
