@@ -142,6 +142,7 @@ export class ResourceCache {
    * nothing to list.
    */
   async isServed<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined): Promise<boolean> {
+    if (this.#informer?.hasSynced()) return true; // as for every read but the first, without a look for it in the factory
     const { factory, clock, failOnMissingInformer } = this.#options;
     const there = factory.has(resource, this.asked);
     if (failOnMissingInformer && !there) return true; // which is another error
