@@ -1,6 +1,5 @@
 /** What a worker does where its queue is at an end, and what is added again of the request that it had. */
-import type { ControllerOptions } from 'capstan/controller';
-import { TerminalError } from 'capstan/controller';
+import { type ControllerOptions, TerminalError } from 'capstan/controller';
 import {
   CapstanError,
   type ErrorCode,
@@ -10,20 +9,12 @@ import {
   type RateLimiter,
   type Request,
   requestKey,
-  setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { hearReports } from '../workqueue/reported.ts';
 import { fail, requestOf, rig } from './rig.ts';
 
-let reported: unknown[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = hearReports();
 
 /** Queues that throw, by a method's name. */
 class DeadQueue extends PriorityQueue<Request> {
