@@ -10,7 +10,6 @@ import { CacheCore } from '../cache-core.ts';
 import { invalid, requireString } from '../errors.ts';
 import { NO_MEMORY } from '../instance.ts';
 import { hashesInWasm } from '../key-mode.ts';
-import type { Request } from '../request.ts';
 import { type TextTable, textTable } from '../text-table.ts';
 import { ByteDecoder, type ByteDecoderOptions } from './bytes/decoder.ts';
 import { noteSlot, shown } from './bytes/lazy.ts';
@@ -170,12 +169,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /** @internal As `getByKey`. Of a name that an object of this store gave (nameOfVersion) no key is made and hashed a second time. */
-  getByName(request: Request): T | undefined {
-    const named = this.#column.versions?.objectNamed(request);
+  getByName(key: { readonly namespace?: string | undefined; readonly name: string }): T | undefined {
+    const named = this.#column.versions?.objectNamed(key);
     if (named !== undefined) return named as T;
-    const { namespace, name } = request;
-    const object = this.getByKey(namespace === '' ? name : `${namespace}/${name}`);
-    if (object !== undefined) noteSlot(request, this.#last);
+    const { namespace, name } = key;
+    const object = this.getByKey(namespace ? `${namespace}/${name}` : name);
+    if (object !== undefined) noteSlot(key, this.#last);
     return object;
   }
 

@@ -53,15 +53,13 @@ export class CachedClient implements Client {
   }
 
   async get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options: ReadOptions = {}): Promise<T> {
-    // What reconciles do most: the cache is there, nothing is waited for, the object is there.
-    if (options.live !== true && options.resourceVersion === undefined) {
-      const { namespace, name } = key ?? {};
-      // A key without a namespace is refused further down, where its resource has any.
-      const storeKey = !resource?.namespaced ? name : namespace ? `${namespace}/${name}` : '';
+    // What reconciles do most: the cache is there, nothing is waited for, the object is there. Keys with less or more than they need are for #get.
+    const { namespace = '', name } = key ?? {};
+    if (!isLive(options) && typeof name === 'string' && resource?.namespaced === (namespace !== '')) {
       const opened = this.#opened.get(resource);
-      const cache = opened instanceof Map ? opened.get(namespace ?? '') : opened;
-      const indexer = cache?.ready(storeKey) as Indexer<T, string> | undefined;
-      const object = indexer?.getByKey(storeKey);
+      const cache = opened instanceof Map ? opened.get(namespace) : opened;
+      const indexer = cache?.ready(key) as Indexer<T, string> | undefined;
+      const object = indexer?.getByName(key);
       if (object !== undefined && indexer?.metadataOnly(object) === 0) return object;
     }
     return this.#get(resource, key, options);

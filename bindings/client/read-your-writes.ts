@@ -76,9 +76,9 @@ export class OwnWrites {
     return this.#byKey.size === 0 && this.#floor === undefined;
   }
 
-  /** Whether a read of an object may have to wait: what it asks first. */
+  /** Whether a read of an object may have to wait. */
   touches(key: string): boolean {
-    return this.#floor !== undefined || (this.#byKey.size > 0 && this.#byKey.has(key));
+    return this.#floor !== undefined || this.#byKey.has(key);
   }
 
   size(): number {

@@ -72,10 +72,10 @@ export class ResourceCache {
   }
 
   /** The indexer where nothing has to be waited for to read an object, not even what was written; else undefined. */
-  ready(key: string): Indexer<never, string> | undefined {
+  ready(key: ObjectKey): Indexer<never, string> | undefined {
     const informer = this.#informer;
-    if (informer === undefined || !informer.hasSynced() || informer.isStopped() || this.writes.touches(key)) return;
-    return informer.getIndexer();
+    if (informer === undefined || !informer.hasSynced() || informer.isStopped()) return;
+    return this.writes.isEmpty() || !this.writes.touches(cacheKey(key)) ? informer.getIndexer() : undefined;
   }
 
   /** Whether the cache has the objects of a namespace; "" is all that it has. */

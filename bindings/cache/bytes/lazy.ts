@@ -235,12 +235,12 @@ class Place extends Given {
 }
 
 /** The slot under which `noteSlot` was told of a name last, or -1. */
-export function slotOfName(name: Request): number {
+export function slotOfName(name: object): number {
   return Place.of(name);
 }
 
 /** Where the object of a name is; of names that `nameOfVersion` gave. */
-export function noteSlot(name: Request, slot: number): void {
+export function noteSlot(name: object, slot: number): void {
   Place.note(name, slot);
 }
 

@@ -6,7 +6,6 @@
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY, NOTHING } from '../../instance.ts';
-import type { Request } from '../../request.ts';
 import { ANY, METADATA } from '../change.ts';
 import { takeCopy } from './copy.ts';
 import { inherit, lazyObject, slotOfName, versionOf } from './lazy.ts';
@@ -97,7 +96,7 @@ export class Versions {
   }
 
   /** The object of a name that objects of this store gave, if it is where it was found last. */
-  objectNamed(name: Request): object | undefined {
+  objectNamed(name: object): object | undefined {
     const slot = slotOfName(name);
     if (slot < 0) return undefined;
     const id = this.core.x.objectOf(this.handle, slot);
