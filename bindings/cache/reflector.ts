@@ -129,7 +129,7 @@ export class Reflector<T extends object, I extends string = never> {
   status(): ReflectorStatus {
     const now = this.#clock.now();
     return {
-      state: this.#state,
+      state: this.#state !== 'stopped' && this.#failures.repeatsLater(now) ? 'waiting' : this.#state,
       lastSyncResourceVersion: this.#lastVersion,
       lastSignOfLife: this.#lastByteAt === undefined ? undefined : now - this.#lastByteAt,
       relists: this.#relists,

@@ -41,7 +41,7 @@ export interface WatchFailure {
 /** Gets every failure of list and watch, also those that cost nothing; called synchronously, so it should return soon. */
 export type WatchErrorHandler = (error: unknown, failure: WatchFailure) => void;
 
-/** `listing`, `streaming` (the initial objects, through a watch), `watching`, `waiting` (before and while a watch that failed is tried again), `parked`. */
+/** `listing`, `streaming` (the initial objects, through a watch), `watching`, `waiting` (before any of them is tried again, and while a watch that failed is), `parked`. */
 export type ReflectorState = 'stopped' | 'listing' | 'streaming' | 'watching' | 'waiting' | 'parked';
 
 /** How a reflector is doing, for people, metrics and health checks. */
@@ -92,6 +92,12 @@ export class FailureLog {
   add(error: unknown, failure: WatchFailure, now: number): void {
     this.#counts[failure.class]++;
     this.#last = { failure, error, at: now };
+  }
+
+  /** A request that failed is not sent again yet. */
+  repeatsLater(now: number): boolean {
+    const last = this.#last;
+    return last?.failure.next === 'repeat' && now - last.at < last.failure.afterMs;
   }
 
   report(now: number): Pick<ReflectorStatus, 'failures' | 'lastFailure'> {

@@ -300,6 +300,19 @@ describe('a watch that ends with an internal error', () => {
 });
 
 describe('status', () => {
+  test.each([
+    ['list', false],
+    ['stream of initial objects', true],
+  ])('says that a %s is waited with, until it is asked for again', async (_, watchList) => {
+    const busy = refuses(429, 'TooManyRequests', { 'retry-after': '16' });
+    const { clock, reflector, stop } = await listing(new Replies(busy, holds), { watchList });
+    await clock.run(15_999);
+    expect(reflector.status().state).toBe('waiting');
+    await clock.run(1);
+    expect(reflector.status().state).toBe(watchList ? 'streaming' : 'listing');
+    await stop();
+  });
+
   test('says where the reflector is', async () => {
     const server = new Replies(refuses(500, 'InternalError'), () => answer(200, '{'), lists, holds);
     const { clock, reflector, stop } = await listing(server);

@@ -4,6 +4,7 @@
  */
 import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
 import { type Client, isNotFound, newClient } from 'capstan/client';
+import type { Fault } from 'capstan/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { at, ConfigMaps, configMap, Widgets, widget } from './fixtures.ts';
 import { behind, settled } from './gate.ts';
@@ -307,13 +308,21 @@ describe('a cache that does not come in time', () => {
     gate.open();
   });
 
-  // One sick watch held every worker of a controller for five seconds a read, though its informer knew that nothing would come.
-  test('as its watch is down costs a request at once', async () => {
-    const { server, client, clock, factory, requests } = await behind();
+  // One sick watch held every worker of a controller for five seconds a read, though its informer knew that nothing would come; and so did a
+  // server that had no time for the list after it, as the informer said that it was listing.
+  test.each<[string, boolean, Fault]>([
+    ['its watch is down', false, { verb: 'watch', do: 'status', status: 500 }],
+    ['its list is put off', false, { verb: 'list', do: 'status', status: 429, retryAfter: 16_000 }],
+    ['its stream is', true, { verb: 'watch', query: 'sendInitial', do: 'status', status: 429, retryAfter: 16_000 }],
+  ])('as %s costs a request at once', async (_, watchList, fault) => {
+    const { server, client, clock, factory, requests } = await behind({ factoryOptions: { watchList } });
     await client.list(ConfigMaps);
-    server.inject({ verb: 'watch', do: 'status', status: 500 });
+    server.inject(fault);
+    server.expireHistory();
     server.dropConnections();
-    await vi.waitFor(() => expect(factory.informerFor(ConfigMaps).status().state).toBe('waiting'));
+    const why = 'status' in fault && fault.status === 429 ? 'throttled' : 'server';
+    await vi.waitFor(() => expect(factory.informerFor(ConfigMaps).status().lastFailure?.class).toBe(why), 5000);
+    expect(factory.informerFor(ConfigMaps).status().state).toBe('waiting');
     const made = await client.create(ConfigMaps, configMap('a'));
     const before = requests.length;
     const getting = client.get(ConfigMaps, at('a'));
