@@ -19,7 +19,7 @@ describe('the recorded traces', () => {
   let report: Report;
   beforeAll(async () => {
     report = await replayFolder(vectors, subjects);
-  });
+  }, 180_000); // seconds, or more than half a minute where the cores have other work
 
   test.each([
     ['keys', 151],
