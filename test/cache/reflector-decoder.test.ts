@@ -64,18 +64,25 @@ test.each<[string, Reply[], string[]]>([
   expect(open.size).toBe(0);
 });
 
-test('what a decoder has no memory for is told as full, and asked for again with back-off', async () => {
-  const full = new CapstanError('OUT_OF_MEMORY', 'the cache is full');
-  const { decoder, open } = counting(full);
-  const lively: Reply = ({ signal }) => stream([bookmark('6')], 'hold', signal);
-  const server = new Replies(lists, lively, lists, lively);
-  const { clock, failures, stop } = await reflect(server, { decoder, watchList: false });
-  expect(failures).toMatchObject([{ class: 'full', next: 'relist', afterMs: 800, error: full }]);
-  await clock.run(800);
-  expect(failures.length).toBe(2);
-  await stop();
-  expect(open.size).toBe(0);
-});
+test.each([
+  ['a watch is followed by a list', false, ['list 0 limit 500', 'watch 5', 'list 5', 'watch 5']],
+  // A list would need the memory as well.
+  ['a stream of the initial objects by a stream', true, ['stream ', 'stream ']],
+])(
+  'what a decoder has no memory for is told as full, and asked for again with back-off: %s',
+  async (_, watchList, asked) => {
+    const full = new CapstanError('OUT_OF_MEMORY', 'the cache is full');
+    const { decoder, open } = counting(full);
+    const lively: Reply = ({ signal }) => stream([bookmark('6')], 'hold', signal);
+    const server = watchList ? new Replies(lively) : new Replies(lists, lively, lists, lively);
+    const { clock, failures, stop } = await reflect(server, { decoder, watchList });
+    expect(failures).toMatchObject([{ class: 'full', next: 'relist', afterMs: 800, error: full }]);
+    await clock.run(800);
+    expect([failures.length, server.asked()]).toEqual([2, asked]);
+    await stop();
+    expect(open.size).toBe(0);
+  },
+);
 
 test('options that are none are refused', async () => {
   const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });

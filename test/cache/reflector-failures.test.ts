@@ -134,6 +134,29 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
+  test.each<[string, (clock: FakeClock) => Reply[]]>([
+    ['a new version', () => [sends(bookmark('6'))]],
+    [
+      'a watch that lasted a second',
+      (clock) => [
+        () => {
+          clock.step(1000);
+          return stream([], 'close');
+        },
+      ],
+    ],
+    ['a list', () => [sends(error(410, 'Expired')), lists]],
+  ])('watches that end at once with nothing new are counted anew after %s', async (_, between) => {
+    const clock = new FakeClock();
+    const short = Array.from({ length: 3 }, () => sends(bookmark('')));
+    const replies = [lists, ...short, ...between(clock), ...short, holds];
+    const server = new Replies(...replies);
+    const { told, stop } = await listing(server, { clock });
+    await clock.run(800);
+    expect([server.requests.length, told().filter((one) => one.endsWith('rewatch'))]).toEqual([replies.length, []]);
+    await stop();
+  });
+
   test('an orderly end is none', async () => {
     const { failures, stop } = await listing(new Replies(lists, () => stream([bookmark('6')], 'close'), holds));
     expect(failures).toEqual([]);

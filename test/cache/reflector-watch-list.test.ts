@@ -4,6 +4,7 @@
  */
 import { TransportError } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
 import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, LiveServer, Stream } from './live-server.ts';
@@ -142,6 +143,32 @@ describe('TestWatchList', () => {
     const server = new Replies(ending(add('gone', '1')), holding(add('a', '2'), bookmark('5', 'true')));
     const { names, told, stop } = await reflect(server);
     expect([names(), server.asked(), told()]).toEqual([['a'], ['stream ', 'stream '], ['network → relist']]);
+    await stop();
+  });
+
+  // Only a stream that ended at once is a sign of a server without streams: a proxy may cut one that was waiting for its first object.
+  test('a stream that ends after a second, with no object yet, is asked for again', async () => {
+    const clock = new FakeClock();
+    const late: Reply = () => {
+      clock.step(1000);
+      return stream([], 'close');
+    };
+    const server = new Replies(late, holding(add('a', '2'), bookmark('5', 'true')));
+    const { names, told, stop } = await reflect(server, { clock });
+    expect([names(), server.asked(), told()]).toEqual([['a'], ['stream ', 'stream '], ['network → relist']]);
+    await stop();
+  });
+
+  test('a connection that is reset in spite of all repeats is asked for the stream again at once, not for a list', async () => {
+    const reset: Reply = () => {
+      throw new TransportError('reset', 'reset');
+    };
+    const tries = Array.from({ length: 11 }, () => reset);
+    const server = new Replies(...tries, holding(add('a', '2'), bookmark('5', 'true')));
+    const { clock, names, told, stop } = await reflect(server);
+    await clock.run(10_000);
+    expect([names(), new Set(server.asked())]).toEqual([['a'], new Set(['stream '])]);
+    expect(told()).toEqual([...Array(10).fill('network → repeat'), 'network → relist']);
     await stop();
   });
 

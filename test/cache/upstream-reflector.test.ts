@@ -261,9 +261,14 @@ test('TestReflectorResync, TestReflectorResyncChan: the store is told to resync 
     resyncs++;
   };
   const server = new LiveServer();
-  const { clock, stop } = await reflect(server, { resyncPeriod: 1000, store });
+  let wanted = true;
+  const { clock, stop } = await reflect(server, { resyncPeriod: 1000, shouldResync: () => wanted, store });
   await clock.run(3500);
   expect(resyncs).toBe(3);
+  wanted = false;
+  await clock.run(2000);
+  expect(resyncs, 'not while shouldResync says no').toBe(3);
+  wanted = true;
   server.intercept = () => answer(500, JSON.stringify(status(500, 'InternalError')));
   server.closeWatches();
   await clock.run(60_000);
