@@ -7,7 +7,7 @@ import { bookmark, configMap, event, listBody, Replies, type Reply, status, stre
 import { answer, type ConfigMap } from './live-server.ts';
 import { reflect } from './reflecting.ts';
 
-/** JSON, and how many of its readers were made and closed. `refuse` makes every push of frames fail. */
+/** JSON, and how many of its readers were made and closed, and when it was told that all objects are collected. `refuse` makes every push of frames fail. */
 function counting(refuse?: Error) {
   const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
   const open = new Set<object>();
@@ -23,6 +23,7 @@ function counting(refuse?: Error) {
     return reader;
   };
   const decoder: Decoder<ConfigMap> = {
+    gather: (on) => made.push(on ? 'gather' : 'done'),
     page: () => counted('page', json.page()),
     frames() {
       const reader = counted('frames', json.frames());
@@ -41,8 +42,16 @@ const lists: Reply = () => answer(200, listBody('5', [configMap('a', '1')]));
 const holds: Reply = ({ signal }) => stream([], 'hold', signal);
 
 test.each<[string, Reply[], string[]]>([
-  ['a list and a watch', [() => answer(422, JSON.stringify(status(422, 'Invalid'))), lists, holds], ['page', 'frames']],
-  ['a stream that goes on as the watch', [({ signal }) => stream([bookmark('5', 'true')], 'hold', signal)], ['frames']],
+  [
+    'a list and a watch',
+    [() => answer(422, JSON.stringify(status(422, 'Invalid'))), lists, holds],
+    ['gather', 'done', 'gather', 'page', 'done', 'frames'],
+  ],
+  [
+    'a stream that goes on as the watch',
+    [({ signal }) => stream([bookmark('5', 'true')], 'hold', signal)],
+    ['gather', 'frames', 'done'],
+  ],
   [
     'a stream without an end, an ERROR, garbage, a cut list',
     [
@@ -53,9 +62,11 @@ test.each<[string, Reply[], string[]]>([
       () => stream([bookmark('5', 'true'), event('ERROR', status(410, 'Expired'))], 'close'),
       holds,
     ],
-    ['frames', 'frames', 'page', 'frames', 'frames', 'frames'],
+    ['frames', 'frames', 'page', 'frames', 'frames']
+      .flatMap((reader) => ['gather', reader, 'done'])
+      .concat('gather', 'frames'),
   ],
-])('closes each reader: %s', async (_, replies, readers) => {
+])('closes each reader, and says when all objects are collected: %s', async (_, replies, readers) => {
   const { decoder, open, made } = counting();
   const { clock, stop } = await reflect(new Replies(...replies), { decoder, watchList: true });
   await clock.run(10_000);
