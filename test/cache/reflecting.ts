@@ -33,7 +33,7 @@ export async function reflect(
     store?: Indexer<ConfigMap>;
   } = {},
 ): Promise<Reflecting> {
-  const { lists, clock = new FakeClock(), store = new Indexer<ConfigMap>(), ...rest } = options;
+  const { lists, clock = new FakeClock(5000), store = new Indexer<ConfigMap>(), ...rest } = options;
   const failures: Reflecting['failures'] = [];
   const reflector = new Reflector(new ListWatch(server, ConfigMaps, lists), store, {
     clock,

@@ -9,6 +9,7 @@ import { reflect } from './reflecting.ts';
 
 /** JSON, and how many of its readers were made and closed, and when it was told that all objects are collected. `refuse` makes every push of frames fail. */
 function counting(refuse?: Error) {
+  const forgotten: string[] = [];
   const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
   const open = new Set<object>();
   const made: string[] = [];
@@ -24,6 +25,7 @@ function counting(refuse?: Error) {
   };
   const decoder: Decoder<ConfigMap> = {
     gather: (on) => made.push(on ? 'gather' : 'done'),
+    forget: ({ metadata }) => forgotten.push(`${metadata.name} ${metadata.resourceVersion}`),
     page: () => counted('page', json.page()),
     frames() {
       const reader = counted('frames', json.frames());
@@ -35,7 +37,7 @@ function counting(refuse?: Error) {
       return reader;
     },
   };
-  return { decoder, open, made };
+  return { decoder, open, made, forgotten };
 }
 
 const lists: Reply = () => answer(200, listBody('5', [configMap('a', '1')]));
@@ -51,6 +53,17 @@ test.each<[string, Reply[], string[]]>([
     'a stream that goes on as the watch',
     [({ signal }) => stream([bookmark('5', 'true')], 'hold', signal)],
     ['gather', 'frames', 'done'],
+  ],
+  [
+    'a list whose token expires',
+    [
+      () => answer(422, ''),
+      () => answer(200, listBody('5', [configMap('a', '1')], 'more')),
+      () => answer(410, JSON.stringify(status(410, 'Expired'))),
+      lists,
+      holds,
+    ],
+    ['gather', 'done', 'gather', 'page', 'page', 'gather', 'page', 'done', 'frames'],
   ],
   [
     'a stream without an end, an ERROR, garbage, a cut list',
@@ -73,6 +86,21 @@ test.each<[string, Reply[], string[]]>([
   expect([made, open.size <= 1]).toEqual([readers, true]);
   await stop();
   expect(open.size).toBe(0);
+});
+
+test('says which of the initial objects are no longer wanted: each that another or its deletion came for', async () => {
+  const { decoder, forgotten } = counting();
+  const frames = ['ADDED a 1', 'ADDED b 2', 'ADDED c 3', 'MODIFIED a 4', 'DELETED b 5', 'MODIFIED a 6'].map((frame) => {
+    const [type = '', name = '', version = ''] = frame.split(' ');
+    return event(type, configMap(name, version));
+  });
+  const live: Reply = ({ signal }) => stream([...frames, bookmark('6', 'true')], 'hold', signal);
+  const { names, stop } = await reflect(new Replies(live), { decoder, watchList: true });
+  expect([names(), forgotten]).toEqual([
+    ['a', 'c'],
+    ['a 1', 'b 2', 'a 4'],
+  ]);
+  await stop();
 });
 
 test.each([

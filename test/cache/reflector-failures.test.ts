@@ -157,6 +157,15 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
+  test('a lost connection says nothing of the version: it is listed from, where the server no longer has it for a watch', async () => {
+    const lost: Reply = () => stream([bookmark('6')], 'reset');
+    const server = new Replies(lists, lost, sends(error(410, 'Expired')), lists, holds);
+    const { clock, stop } = await listing(server);
+    await clock.run(800);
+    expect(server.asked()).toEqual(['list 0 limit 500', 'watch 5', 'watch 6', 'list 6', 'watch 5']);
+    await stop();
+  });
+
   test('an orderly end is none', async () => {
     const { failures, stop } = await listing(new Replies(lists, () => stream([bookmark('6')], 'close'), holds));
     expect(failures).toEqual([]);

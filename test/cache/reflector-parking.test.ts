@@ -126,11 +126,12 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  test('is reported once by the default handler', async () => {
-    const server = new Replies(lists('5', 'a'), lost, gone);
+  test('is reported once by the default handler, unlike other failures meanwhile', async () => {
+    const denied: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));
+    const server = new Replies(lists('5', 'a'), lost, gone, gone, denied, gone);
     const { clock, stop } = await reflect(server, { watchList: false, watchErrorHandler: undefined });
     await clock.run(300_000);
-    expect(reported).toMatchObject([{ status: 500 }, { status: 404 }]);
+    expect(reported).toMatchObject([{ status: 500 }, { status: 404 }, { status: 403 }]);
     await stop();
   });
 });

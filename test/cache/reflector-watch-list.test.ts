@@ -139,12 +139,19 @@ describe('TestWatchList', () => {
     await reflecting.stop();
   });
 
-  test('stopping a stream before its bookmark results in a new one, and nothing of the first is kept', async () => {
-    const server = new Replies(ending(add('gone', '1')), holding(add('a', '2'), bookmark('5', 'true')));
-    const { names, told, stop } = await reflect(server);
-    expect([names(), server.asked(), told()]).toEqual([['a'], ['stream ', 'stream '], ['network → relist']]);
-    await stop();
-  });
+  test.each<[string, Reply, object]>([
+    ['stopping', ending(add('gone', '1')), { message: expect.stringContaining('ended at once') }],
+    ['losing', () => stream([add('gone', '1')], 'reset'), { kind: 'reset' }],
+  ])(
+    '%s a stream before its bookmark results in a new one, and nothing of the first is kept',
+    async (_, first, error) => {
+      const server = new Replies(first, holding(add('a', '2'), bookmark('5', 'true')));
+      const { names, failures, stop } = await reflect(server);
+      expect([names(), server.asked()]).toEqual([['a'], ['stream ', 'stream ']]);
+      expect(failures).toMatchObject([{ class: 'network', next: 'relist', error }]);
+      await stop();
+    },
+  );
 
   // Only a stream that ended at once is a sign of a server without streams: a proxy may cut one that was waiting for its first object.
   test('a stream that ends after a second, with no object yet, is asked for again', async () => {

@@ -1,9 +1,13 @@
-import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
+import { Indexer, ListWatch, Reflector, type ReflectorState, TransportError } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Backoff } from '../../bindings/cache/backoff.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { bookmark, configMap, event, listBody, Replies, type Reply, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
+import { reflect } from './reflecting.ts';
+
+const added = (name: string): string => event('ADDED', configMap(name, '2'));
 
 let reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -173,7 +177,7 @@ describe('a reflector', () => {
     await running;
   });
 
-  test('stops at once in whatever it is doing, and leaves no timer behind', async () => {
+  test('stops at once in whatever it is doing: that is no failure, and leaves no timer behind', async () => {
     const busy = () => answer(429, statusBody(429, 'TooManyRequests'), { 'retry-after': '3600' });
     let watchList = false;
     const phases: [string, LiveServer['intercept']][] = [
@@ -183,15 +187,18 @@ describe('a reflector', () => {
       ['a back-off before a watch', (_, n) => (n > 1 ? answer(429, statusBody(429, 'TooManyRequests')) : undefined)],
       ['a watch without answer', (_, n) => (n > 1 ? new Promise(() => undefined) : undefined)],
       ['a quiet watch', undefined],
+      ['initial objects without an end', ({ signal }) => stream([added('a')], 'hold', signal)],
     ];
     for (const [phase, intercept] of phases.flatMap((one) => [one, one])) {
       watchList = !watchList;
-      const { clock, server, stop, start } = setUp({ watchList });
+      const { clock, server, errors, stop, start } = setUp({ watchList });
       server.intercept = intercept;
       const running = start();
       await clock.run(100);
+      const before = [...errors];
       stop.abort();
       await running;
+      expect(errors, phase).toEqual(before);
       expect(clock.timers(), phase).toBe(0);
       const requests = server.requests.length;
       await clock.run(3600_000);
@@ -221,6 +228,79 @@ describe('a reflector', () => {
     stop.abort();
     await running;
     expect(clock.timers()).toBe(0);
+  });
+
+  describe('and its store:', () => {
+    /** One that has no more than a store has to have. Each object takes it longer than a slice of time. */
+    function plain(clock: FakeClock, onAdd: (name: string) => void = () => undefined) {
+      const seen: string[] = [];
+      const note =
+        (what: string) =>
+        ({ metadata: { name } }: ConfigMap): void => {
+          clock.step(5);
+          seen.push(`${what} ${name}`);
+          if (what === 'add') onAdd(name);
+        };
+      const replace = (list: readonly ConfigMap[]): void => void seen.push(`replace ${list.length}`);
+      return { seen, add: note('add'), update: note('update'), delete: note('delete'), replace };
+    }
+
+    test('it needs to know nothing of resyncs, bookmarks and of being behind', async () => {
+      const clock = new FakeClock();
+      const store = plain(clock);
+      const server = new LiveServer();
+      const { failures, stop } = await reflect(server, { clock, store: store as never, resyncPeriod: 1000 });
+      server.put('a');
+      server.put('a');
+      server.remove('a');
+      server.send(bookmark('7'));
+      await clock.run(3000);
+      expect([store.seen, failures, reported]).toEqual([['replace 0', 'add a', 'update a', 'delete a'], [], []]);
+      await stop();
+    });
+
+    test('events that take long give others a turn in between, and none is taken after the end', async () => {
+      const clock = new FakeClock();
+      const stop = new AbortController();
+      const store = plain(clock, () => setImmediate(() => stop.abort()));
+      const server = new Replies(
+        () => answer(200, listBody('1', [])),
+        ({ signal }) => stream([added('a') + added('b') + added('c')], 'hold', signal),
+      );
+      await new Reflector(new ListWatch(server, ConfigMaps), store, { clock }).run({ signal: stop.signal });
+      expect(store.seen).toEqual(['replace 0', 'add a']);
+    });
+
+    test('an event that it does not take is reported, and the next one is taken', async () => {
+      const clock = new FakeClock();
+      const store = plain(clock, (name) => {
+        if (name === 'a') throw new Error('not a');
+      });
+      const server = new LiveServer();
+      server.put('z');
+      const { reflector, failures, stop } = await reflect(server, { clock, store: store as never });
+      server.put('a');
+      server.put('b');
+      await clock.settle();
+      expect([store.seen.at(-1), reflector.lastSyncResourceVersion(), failures]).toEqual(['add b', '3', []]);
+      expect(reported).toEqual([expect.objectContaining({ message: 'not a' })]);
+      await stop();
+    });
+  });
+
+  test.each<[string, ReflectorState, number, Reply[]]>([
+    ['a list that is sent again', 'listing', 0, [() => answer(429, '', { 'retry-after': '9' })]],
+    [
+      'a watch that failed, while it is tried again',
+      'waiting',
+      800,
+      [() => answer(200, listBody('1', [])), () => answer(429, ''), () => new Promise<never>(() => undefined) as never],
+    ],
+  ])('says of %s that it is %s', async (_, state, afterMs, replies) => {
+    const { clock, reflector, stop } = await reflect(new Replies(...replies));
+    await clock.run(afterMs);
+    expect(reflector.status().state).toBe(state);
+    await stop();
   });
 
   test('with an aborted signal asks nothing at all', async () => {

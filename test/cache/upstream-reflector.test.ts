@@ -327,6 +327,23 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
+  test('a list of what is newest in pages says nothing of the watch cache: the next list from a version has none', async () => {
+    const server = new Replies(
+      lists('10'),
+      sends(expired),
+      refuses(410, 'Expired'),
+      refused,
+      page('20', 'next', 'a'),
+      page('20', '', 'b'),
+      sends(expired),
+      holds,
+    );
+    const { clock, stop } = await reflect(server, off);
+    await clock.run(60_000);
+    expect(server.asked().slice(3)).toEqual(['list ', 'list  limit 500', 'list  limit 500', 'watch 20', 'list 20']);
+    await stop();
+  });
+
   test('TestReflectorResyncWithResourceVersion: a relist is never older than what was seen', async () => {
     const server = new Replies(lists('10'), sends(add('a', '12'), expired), lists('12', 'a'), holds);
     const { clock, stop } = await reflect(server, off);
