@@ -75,6 +75,50 @@ describe('a list', () => {
   });
 });
 
+test.each<[string, Reply, number[]]>([
+  ['is a sign of life with its first byte to come', ({ signal }) => stream([], 'hold', signal), [100]],
+  ['that is refused is none', () => answer(403, JSON.stringify(status(403, 'Forbidden'))), []],
+])('a watch %s', async (_, reply, heard) => {
+  const told: number[] = [];
+  const clock = new FakeClock(100);
+  const watching = new ListWatch(new Replies(reply), ConfigMaps).watch(
+    { resourceVersion: '5', timeoutSeconds: 60 },
+    { ...caller(), clock, onBytes: (now) => told.push(now) },
+  );
+  await watching.then(
+    (exchange) => exchange.close(),
+    () => undefined,
+  );
+  expect(told).toEqual(heard);
+});
+
+test.each([1, 2, 3, 4])(
+  'a clock that throws when it is asked for time %i leaves no connection and no timer',
+  async (nth) => {
+    const clock = new FakeClock();
+    let asked = 0;
+    const broken = {
+      now() {
+        if (++asked === nth) throw new Error('broken clock');
+        return clock.now();
+      },
+      setTimer: clock.setTimer.bind(clock),
+      clearTimer: clock.clearTimer.bind(clock),
+    };
+    let open = 0;
+    const server = new Replies(({ signal }) => {
+      open++;
+      signal?.addEventListener('abort', () => open--);
+      return stream([], 'hold', signal);
+    });
+    const listWatch = new ListWatch(server, ConfigMaps);
+    const watching = listWatch.watch({ resourceVersion: '5', timeoutSeconds: 60 }, { ...caller(), clock: broken });
+    if (nth < 4) await expect(watching).rejects.toThrow('broken clock');
+    else (await watching).close();
+    expect([open, clock.timers()]).toEqual([0, 0]);
+  },
+);
+
 describe('what is asked', () => {
   const requests = async (options: ListWatchOptions) => {
     const server = new Replies(lists, ({ signal }) => stream([], 'hold', signal));

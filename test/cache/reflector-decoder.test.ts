@@ -123,6 +123,23 @@ test.each([
   },
 );
 
+test('a decoder that cannot read a watch costs no connection', async () => {
+  const { decoder } = counting();
+  decoder.frames = () => {
+    throw new CapstanError('OUT_OF_MEMORY', 'no room to read');
+  };
+  let open = 0;
+  const watched: Reply = ({ signal }) => {
+    open++;
+    signal?.addEventListener('abort', () => open--);
+    return stream([], 'hold', signal);
+  };
+  const { clock, failures, stop } = await reflect(new Replies(lists, watched, lists, watched), { decoder });
+  await clock.run(800);
+  expect([open, failures.map((failure) => failure.class)]).toEqual([0, ['full', 'full']]);
+  await stop();
+});
+
 test('options that are none are refused', async () => {
   const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
   const wrong = [

@@ -2,12 +2,13 @@
  * The initial objects as a stream. The first part has a counterpart for each case of client-go's
  * tools/cache/reflector_watchlist_test.go; the second what a server that does not know streams makes of the request.
  */
-import { TransportError } from 'capstan/cache';
+import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { jsonDecoder } from '../../bindings/cache/decoder.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
 import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
-import { answer, LiveServer, Stream } from './live-server.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer, Stream } from './live-server.ts';
 import { reflect as reflectAny } from './reflecting.ts';
 
 const reflect: typeof reflectAny = (server, options) => reflectAny(server, { watchList: true, ...options });
@@ -24,6 +25,7 @@ afterEach(() => {
 });
 
 const add = (name: string, version: string): string => event('ADDED', configMap(name, version));
+const foreign = event('ADDED', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } });
 const holding =
   (...frames: string[]): Reply =>
   (request) =>
@@ -82,6 +84,7 @@ describe('TestWatchList', () => {
     ['422, from a server that does not support streaming, forces fallback', refusing(422, 'Invalid'), 'server → list'],
     ['403 forces fallback', refusing(403, 'Forbidden'), 'auth → list'],
     ['a stream that ends at once forces fallback', ending(), 'network → list'],
+    ['a stream of another kind alone that ends at once forces fallback', ending(foreign), 'network → list'],
     ['garbage forces fallback', holding('<html>'), 'decode → list'],
     ['an ERROR event 500 forces fallback', holding(event('ERROR', status(500, 'InternalError'))), 'server → list'],
   ])('%s, for this round only', async (_, reply, told) => {
@@ -199,8 +202,8 @@ describe('TestWatchList', () => {
   });
 
   test('prove that the reflector is checking the value of the initialEventsEnd annotation', async () => {
-    const { names, stop } = await reflect(new Replies(holding(add('a', '1'), bookmark('5', 'false'))));
-    expect(names()).toEqual([]);
+    const { names, told, stop } = await reflect(new Replies(holding(add('a', '1'), bookmark('5', 'false'))));
+    expect([names(), told()]).toEqual([[], []]);
     await stop();
   });
 
@@ -221,39 +224,64 @@ describe('TestWatchList', () => {
 describe('a server that never ends its initial events', () => {
   const list = listing('9', 'a');
 
-  test.each<[string, Reply, number]>([
-    ['sends nothing', holding(), 30_000],
-    ['sends all there is and then nothing', holding(add('a', '1')), 30_000],
-    ['sends a change of an object that was not among them', holding(event('MODIFIED', configMap('b', '7'))), 0],
-    ['sends a second bookmark instead', holding(add('a', '1'), bookmark('5'), bookmark('6')), 0],
-  ])('and %s is listed instead, now and later', async (_, reply, afterMs) => {
+  test.each<[string, Reply, number, string]>([
+    ['sends nothing', holding(), 30_000, 'no object for 30 s'],
+    ['sends all there is and then nothing', holding(add('a', '1')), 30_000, 'no object for 30 s'],
+    ['sends a change of what was not among them', holding(event('MODIFIED', configMap('b', '7'))), 0, 'default/b'],
+    ['sends a second bookmark instead', holding(add('a', '1'), bookmark('5'), bookmark('6')), 0, 'sent bookmarks'],
+  ])('and %s is listed instead, now and later', async (_, reply, afterMs, why) => {
     const gone = ending(event('ERROR', status(410, 'Expired')));
     const server = new Replies(reply, list, gone, list, holding());
     const { clock, names, told, failures, reflector, stop } = await reflect(server);
     await clock.run(afterMs);
     expect(names()).toEqual(['a']);
     expect(told()[0]).toBe('server → list');
-    expect(failures[0]?.error).toMatchObject({ code: 'TIMEOUT' });
+    expect(failures[0]?.error).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining(why) });
     await clock.run(800);
     expect(server.asked()).toEqual(['stream ', 'list 0 limit 500', 'watch 9', 'list 9', 'watch 9']);
     expect(reflector.status().relists).toBe(1);
     await stop();
   });
 
-  test('is waited for as long as objects come', async () => {
+  test('is waited for as long as objects come, and without a word as long as they come soon', async () => {
     const body = new Stream();
     const server = new Replies(({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) }));
     const { clock, names, stop } = await reflect(server);
     for (let i = 1; i <= 5; i++) {
-      await clock.run(25_000);
+      expect(reported).toEqual([]);
+      await clock.run(i < 5 ? 9000 : 25_000);
       body.send(add(`a${i}`, String(i)));
       await clock.settle();
     }
     expect([names(), server.requests.length]).toEqual([[], 1]);
     body.send(bookmark('5', 'true'));
     await clock.settle();
-    expect(names().length).toBe(5);
+    expect([names().length, reported.length]).toEqual([5, 2]);
     await stop();
+  });
+
+  test('and sends many that take long gives others a turn in between, and is read no more after the end', async () => {
+    const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
+    const clock = new FakeClock();
+    const stop = new AbortController();
+    let read = 0;
+    const frames = () => {
+      const reader = json.frames();
+      const next = reader.next.bind(reader);
+      reader.next = () => {
+        clock.step(5);
+        if (++read === 2) setImmediate(() => stop.abort());
+        return next();
+      };
+      return reader;
+    };
+    const names = ['a', 'b', 'c', 'd', 'e'].map((name) => add(name, '1'));
+    const server = new Replies(({ signal }) => stream([names.join('')], 'hold', signal));
+    const options = { clock, watchList: true, decoder: { ...json, frames } };
+    await new Reflector(new ListWatch(server, ConfigMaps), new Indexer<ConfigMap>(), options).run({
+      signal: stop.signal,
+    });
+    expect(read).toBe(2);
   });
 
   test('but cuts each of them short is asked with back-off after the third time', async () => {

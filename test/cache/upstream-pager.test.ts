@@ -1,7 +1,9 @@
 /** What client-go tests of its pager (tools/pager/pager_test.go), against list, listItems and the pages of a reflector. */
+import { getEventListeners } from 'node:events';
 import { list, listItems, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { eachPage, type ListQuery, listPages } from '../../bindings/cache/pager.ts';
+import { FakeClock } from '../../bindings/clock.ts';
 import { configMap, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
 
@@ -42,6 +44,18 @@ describe('TestListPager_List', () => {
     expect(whole).toEqual({ items: numbers(0, 21), resourceVersion: 'rv:20', paged: true });
     expect(queries.at(-1)).toEqual({ resourceVersion: '7', limit: 0, continue: '' });
     expect(told).toEqual([expired]);
+  });
+
+  test('expires on second page and then lists, also where nobody is told', async () => {
+    expect((await listPages(pages(21, 10, 2).fetch, '', 10)).items).toEqual(numbers(0, 21));
+  });
+
+  test('another failure of the second page is that of the list', async () => {
+    const { queries, fetch } = pages(21, 10);
+    const denied = new StatusError(403, { kind: 'Status', code: 403, reason: 'Forbidden' }, 'list');
+    const failing = (query: ListQuery) => (queries.length === 1 ? Promise.reject(denied) : fetch(query));
+    await expect(listPages(failing, '', 10)).rejects.toBe(denied);
+    expect(queries.length).toBe(1);
   });
 
   test('expires on the first page: there is nothing to save by a full list', async () => {
@@ -96,6 +110,25 @@ describe('TestListPager_EachListItem', () => {
     };
     await expect(take(pages(21, 10), process)).rejects.toThrow('no more');
     expect(given).toEqual([0, 1, 2, 3]);
+  });
+
+  test('two pages with resourceVersion: the second asks for none, as the token holds it', async () => {
+    const { queries, fetch } = pages(11, 10);
+    const abort = new AbortController();
+    for await (const _ of eachPage(fetch, '10', 10, 10, { abort, signal: undefined }));
+    expect(queries.map(({ resourceVersion }) => resourceVersion)).toEqual(['10', '']);
+  });
+
+  test('left before its end: what is on its way is given up, and nothing listens to the signal any more', async () => {
+    const { signal } = new AbortController();
+    const abort = new AbortController();
+    const { fetch } = pages(21, 10);
+    const failing = (query: ListQuery) =>
+      query.continue === ''
+        ? fetch(query)
+        : new Promise<never>((_, reject) => abort.signal.addEventListener('abort', () => reject(new Error('aborted'))));
+    for await (const _ of eachPage(failing, '', 10, 10, { abort, signal })) break;
+    expect([abort.signal.aborted, getEventListeners(signal, 'abort')]).toEqual([true, []]);
   });
 
   test('cancel while processing: it ends with an error, as not all was given', async () => {
@@ -178,6 +211,25 @@ describe('lists without a cache', () => {
     await expect(listItems(new Replies(...twoPages), ConfigMaps, options).next()).rejects.toMatchObject({
       code: 'ABORTED',
     });
+  });
+
+  test('end with ABORTED when their signal fires while a page is on its way, which is given up', async () => {
+    const stop = new AbortController();
+    let given = 0;
+    const server = new Replies(
+      () => answer(200, listBody('7', [configMap('a', '1')], 'more')),
+      ({ signal }) => {
+        signal?.addEventListener('abort', () => given++);
+        return stream([], 'hold', signal);
+      },
+    );
+    const items = listItems(server, ConfigMaps, { signal: stop.signal });
+    expect((await items.next()).value).toMatchObject({ metadata: { name: 'a' } });
+    const next = items.next();
+    await new FakeClock().settle();
+    stop.abort();
+    await expect(next).rejects.toMatchObject({ code: 'ABORTED' });
+    expect([given, getEventListeners(stop.signal, 'abort')]).toEqual([1, []]);
   });
 
   test('refuse a page size that is none', () => {
