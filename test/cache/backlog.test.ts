@@ -1,0 +1,64 @@
+/** What waits for a handler is exchanged and taken out by its place while the list moves under it, beside a map of places to items. */
+import { expect, test } from 'vitest';
+import { Backlog } from '../../bindings/cache/backlog.ts';
+import { Random, testSeed } from '../random.ts';
+
+interface Item {
+  n: number;
+}
+
+test('gives in order what is left in its places, however it grows and shrinks, and no place twice', () => {
+  const seed = testSeed();
+  console.log(`backlog: CAPSTAN_SEED=${seed}`);
+  const random = new Random(seed);
+  const backlog = new Backlog<Item>();
+  const model = new Map<number, Item>();
+  const places = new Set<number>();
+  let n = 0;
+  let pushed = 0;
+  for (let round = 0; round < 30; round++) {
+    // Far beyond and far below the length from which taken places are given up.
+    for (let left = random.int(3000); left > 0; left--) {
+      const item = { n: n++ };
+      pushed++;
+      const place = backlog.push(item);
+      places.add(place);
+      model.set(place, item);
+    }
+    expect(places.size).toBe(pushed);
+    for (const place of [...model.keys()].filter(() => random.chance(0.1))) {
+      const item = random.chance(0.5) ? { n: n++ } : undefined;
+      backlog.set(place, item);
+      if (item === undefined) model.delete(place);
+      else model.set(place, item);
+    }
+    expect([...backlog.entries()]).toEqual([...model]);
+    if (random.chance(0.2)) {
+      backlog.clear();
+      model.clear();
+    }
+    const taken = [...model].slice(0, random.int(4000));
+    const given = taken.map(([place]) => {
+      const given = [backlog.first(), backlog.shift()];
+      backlog.set(place, { n: -1 }); // taken: no effect
+      return given;
+    });
+    expect(given).toEqual(taken);
+    for (const [place] of taken) model.delete(place);
+    expect(taken.filter(([place]) => backlog.inPlace(place) !== undefined)).toEqual([]);
+    if (model.size === 0) expect(backlog.shift()).toBeUndefined();
+    expect(backlog.length).toBe(model.size);
+    expect([...model.keys()].map((place) => backlog.inPlace(place))).toEqual([...model.values()]);
+  }
+});
+
+test('knows the place of what comes next while nothing waits', () => {
+  const backlog = new Backlog<Item>();
+  for (const empty of [() => backlog.shift(), () => backlog.clear(), () => backlog.set(backlog.first(), undefined)]) {
+    backlog.push({ n: 1 });
+    empty();
+    const next = backlog.first();
+    expect([backlog.length, backlog.push({ n: 2 })]).toEqual([0, next]);
+    backlog.shift();
+  }
+});
