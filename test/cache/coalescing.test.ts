@@ -194,6 +194,20 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
+  test('the last of a key is merged into also after an earlier one of it has been told', async () => {
+    const { clock, server, informer, held, registration } = await stuck(2);
+    for (const i of [1, 2, 3]) server.put('a', v(i));
+    await clock.settle();
+    held.next();
+    await clock.settle();
+    expect(held.told.slice(1)).toEqual(['a1']);
+    server.put('b', v(1));
+    server.put('a', v(4));
+    await clock.settle();
+    expect(await drain(clock, held, registration)).toEqual(['a1~a4', 'b1']);
+    await informer.stop();
+  });
+
   test('an addition of the initial list stays one, and the handler has synced when all that is left of the list was told', async () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
