@@ -85,14 +85,28 @@ describe('a backlog', () => {
     expect(depths).toEqual([]);
     await put(1);
     expect(depths).toEqual([4]);
-    held.next();
-    await clock.settle();
+    for (const left of [3, 2]) {
+      held.next();
+      await clock.settle();
+      expect(registration.pending()).toBe(left);
+    }
     await put(3);
-    expect([registration.pending(), depths]).toEqual([6, [4]]);
+    expect([registration.pending(), depths]).toEqual([5, [4]]);
     await drain(clock, held, registration);
     await put(9);
     expect(depths).toEqual([4, 4]);
     expect(reported.map(({ what }) => what)).toEqual(['informer handler', 'informer handler']);
+    await informer.stop();
+  });
+
+  test('calls back at its mark also where the initial list brings it there', async () => {
+    const { clock, server, informer } = setUp();
+    const depths: number[] = [];
+    for (const name of ['a', 'b', 'c']) server.put(name);
+    informer.addEventHandler({}, { highWater: { at: 2, onHighWater: (depth) => depths.push(depth) } });
+    void informer.run();
+    await clock.settle();
+    expect(depths).toEqual([2]);
     await informer.stop();
   });
 

@@ -2,7 +2,11 @@
 import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
+import { bookmark } from './answers.ts';
 import { type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
+import { reports } from './told.ts';
+
+const reported = reports();
 
 describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (queue) => {
   function setUp() {
@@ -45,6 +49,7 @@ describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (qu
     server.put('c');
     await clock.settle();
     server.remove('b');
+    server.send(bookmark('9'));
     await clock.settle();
     expect(told.splice(0)).toEqual(['~a', 'c', '-b']);
     await clock.run(30_000);
@@ -55,6 +60,20 @@ describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (qu
     await clock.run(2_000);
     expect(told.splice(0).filter((one) => !one.startsWith('~'))).toEqual(['-(c)']);
     expect(informer.getIndexer().listKeys()).toEqual(['default/a']);
+    expect(reported).toEqual([]);
+    await informer.stop();
+  });
+
+  test('has handlers that leave out what they do not want to hear', async () => {
+    const { clock, server, informer } = setUp();
+    informer.addEventHandler({});
+    server.put('a');
+    void informer.run();
+    await clock.settle();
+    server.put('a');
+    server.remove('a');
+    await clock.settle();
+    expect(reported).toEqual([]);
     await informer.stop();
   });
 });

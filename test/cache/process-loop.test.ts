@@ -7,14 +7,14 @@ import { expect, test } from 'vitest';
 import { RealFIFO } from '../../bindings/cache/fifo.ts';
 import { type DeltaHandler, processDeltas } from '../../bindings/cache/process-deltas.ts';
 import { ProcessLoop } from '../../bindings/cache/process-loop.ts';
-import { FakeClock, systemClock } from '../../bindings/clock.ts';
+import { type Clock, FakeClock, systemClock } from '../../bindings/clock.ts';
 import { CapstanError } from '../../bindings/errors.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
 import { configMap, event, listBody, Replies } from './answers.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
 import { answer, type ConfigMap, ConfigMaps, Stream } from './live-server.ts';
 
-function world() {
+function world(clock: Clock = systemClock) {
   const { store, frames } = new ByteStore({}, true);
   const stop = new AbortController();
   const told: string[] = [];
@@ -29,7 +29,7 @@ function world() {
   };
   const popped: string[] = [];
   const loop = new ProcessLoop<Thing>((onDelta) => new RealFIFO<Thing>({ onDelta }), {
-    clock: systemClock,
+    clock,
     signal: stop.signal,
     what: 'a test',
     store,
@@ -73,6 +73,26 @@ test('an event that finds the queue empty is in the store, and told, when `updat
   expect(popped).toHaveLength(2);
   await loop.idle();
   expect(popped).toHaveLength(2);
+});
+
+test('an event that comes before any list waits for its turn', async () => {
+  const { loop, told, popped, versionOf } = world();
+  loop.add(versionOf('a', 1));
+  expect(told).toEqual([]);
+  await loop.idle();
+  expect(popped).toEqual(['Added']);
+});
+
+test('is idle when all that waits has been processed, however many turns that takes', async () => {
+  const clock = new FakeClock();
+  const { loop, popped, taken } = world({
+    now: () => clock.now() + 5 * taken(),
+    setTimer: clock.setTimer.bind(clock),
+    clearTimer: clock.clearTimer.bind(clock),
+  });
+  for (let i = 1; i <= 5; i++) loop.add(thing(`a${i}`, i));
+  await loop.idle();
+  expect(popped).toHaveLength(5);
 });
 
 test('nothing overtakes what is queued: a deletion, a list, a bookmark, a plain object', async () => {
@@ -137,7 +157,7 @@ test('after the signal nothing is processed any more', async () => {
 
 test('a store that is dead is told of, and leaves no rejection that nobody handles', async () => {
   // Story: after a trap the last step of the loop threw too, where nobody waited for it.
-  const { loop, store, told, versionOf } = world();
+  const { loop, store, told, versionOf, refused } = world();
   const errors: unknown[] = [];
   const before = setErrorHandler((error) => errors.push(error));
   try {
@@ -153,6 +173,13 @@ test('a store that is dead is told of, and leaves no rejection that nobody handl
     loop.add(versionOf('a', 2));
     await loop.idle();
     expect(told).toEqual(['synced', 'add a 2']);
+    // Nothing comes back from it, whatever is asked for.
+    store.exchange = () => {
+      throw failure;
+    };
+    loop.update(versionOf('a', 3));
+    await loop.idle();
+    expect([errors, refused()]).toEqual([[failure, failure], 0]);
   } finally {
     setErrorHandler(before);
   }

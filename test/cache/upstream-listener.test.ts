@@ -5,6 +5,7 @@
  * value is computed lazily behind a lock.
  */
 import { describe, expect, test } from 'vitest';
+import type { HandlerOptions } from '../../bindings/cache/handler.ts';
 import { ProcessorListener } from '../../bindings/cache/listener.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import type { ConfigMap } from './live-server.ts';
@@ -13,11 +14,14 @@ import { heldHandler } from './told.ts';
 const object: ConfigMap = { metadata: { namespace: 'default', name: 'a' } };
 const initial = { type: 'add', object, isInInitialList: true, repeated: false } as const;
 
-function listener() {
+const other = { ...object, metadata: { ...object.metadata, name: 'b' } };
+const added = { type: 'add', object: other, isInInitialList: false, repeated: false } as const;
+
+function listener(options: HandlerOptions = {}) {
   const clock = new FakeClock();
   const held = heldHandler();
   const resync = { requested: 0, effective: 0 };
-  const made = new ProcessorListener<ConfigMap>(held.handler, { name: 'test', clock, resync });
+  const made = new ProcessorListener<ConfigMap>(held.handler, { ...options, name: 'test', clock, resync });
   let done = false;
   void made.hasSyncedChecker().done.then(() => {
     done = true;
@@ -55,6 +59,34 @@ describe('a handler has synced', () => {
       one.upstreamSynced();
     }
     expect(await state()).toBe(row.expected);
+  });
+
+  test.each([
+    ['what is told in between', {}, [initial, added, initial], 2],
+    ['what came and went unheard of', { coalesceAbove: 0 }, [initial, added, { type: 'delete', object: other }], 0],
+  ] as const)('no sooner for %s, which is not of the initial list', async (_, options, notifications, early) => {
+    const { clock, held, listener: one } = listener(options);
+    one.add(notifications[0]);
+    await clock.settle();
+    for (const notification of notifications.slice(1)) one.add(notification);
+    one.upstreamSynced();
+    for (let call = 0; call < early; call++) {
+      held.next();
+      await clock.settle();
+    }
+    expect([held.told.length, one.hasSynced()]).toEqual([early + 1, false]);
+    held.next();
+    await clock.settle();
+    expect(one.hasSynced()).toBe(true);
+  });
+
+  test('never, once it has been stopped, and nothing more is told', async () => {
+    const { clock, held, listener: one } = listener();
+    one.stop();
+    one.add(initial);
+    one.upstreamSynced();
+    await clock.settle();
+    expect([held.told, one.pending(), one.hasSynced()]).toEqual([[], 0, false]);
   });
 
   // TestSingleFileCounting

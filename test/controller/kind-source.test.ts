@@ -67,6 +67,16 @@ describe('a kind source', () => {
     });
   });
 
+  test('may be waited for before it is started', async () => {
+    const { cluster, cache, told, handler } = setUp();
+    cluster.put('things', thing('a'));
+    const source = kindSource({ cache, resource: Things, handler });
+    const waiting = source.waitForSync?.({ signal: new AbortController().signal });
+    await started(source);
+    await waiting;
+    expect(told).toEqual(['initial default/a']);
+  });
+
   test('has synced when its handler has been given the initial list, an async handler’s promise included', async () => {
     const { clock, cluster, cache } = setUp();
     cluster.put('things', thing('a'));
@@ -114,7 +124,7 @@ describe('a kind source', () => {
     cluster.put('things', thing('b'));
     await clock.settle();
     expect([told, queue.requests(), other.length]).toEqual([['create default/a'], ['default/a'], 2]);
-    expect(cache.informerFor(Things).status().handlers).toHaveLength(1);
+    expect(cache.informerFor(Things).status().handlers).toMatchObject([{ name: 'kind Thing' }]);
     await expect(source.waitForSync?.({ signal: new AbortController().signal })).rejects.toMatchObject({
       code: 'ABORTED',
     });
@@ -222,8 +232,12 @@ describe('a kind source', () => {
   test('refuses options that make no sense', () => {
     const { cache, handler } = setUp();
     const good = { cache, resource: Things, handler };
-    expect(() => kindSource({ ...good, cache: {} as typeof cache })).toThrow(invalid);
-    expect(() => kindSource({ ...good, resource: {} as typeof Things })).toThrow(invalid);
+    for (const none of [{}, undefined]) {
+      expect(() => kindSource({ ...good, cache: none as typeof cache })).toThrow(invalid);
+      expect(() => kindSource({ ...good, resource: none as typeof Things })).toThrow(
+        expect.objectContaining({ message: expect.stringContaining('"options.resource"') }),
+      );
+    }
     expect(() => kindSource({ ...good, handler: undefined as unknown as typeof handler })).toThrow(invalid);
     expect(() => kindSource({ ...good, handler: { create: 1 } as unknown as typeof handler })).toThrow(invalid);
     expect(() => kindSource({ ...good, predicates: {} as unknown as [] })).toThrow(invalid);
@@ -246,7 +260,7 @@ describe('a kind that is not served yet', () => {
     },
   };
 
-  async function unserved() {
+  async function unserved(quiet = false) {
     const clock = new FakeClock();
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
@@ -264,7 +278,7 @@ describe('a kind that is not served yet', () => {
     const told: string[] = [];
     const source = kindSource({ cache, resource: Things, handler: telling(told), clock });
     const logger = new RecordingLogger();
-    const { signal, stop, queue } = await started(source, logger);
+    const { signal, stop, queue } = await started(source, quiet ? undefined : logger);
     while (source.status?.().problem === undefined) await clock.settle();
     const create = async (path: string, object: object): Promise<void> => {
       const { status } = await transport.request({ method: 'POST', path, body: JSON.stringify(object) });
@@ -274,7 +288,7 @@ describe('a kind that is not served yet', () => {
   }
 
   test('is asked for each 10 s, and begins once its definition is there', async () => {
-    const { clock, paths, told, source, signal, create } = await unserved();
+    const { clock, paths, told, source, signal, create } = await unserved(true);
     expect(source.status?.()).toMatchObject({
       synced: false,
       problem: expect.stringContaining('does not serve things'),
@@ -342,16 +356,25 @@ describe('a kind that is not served yet', () => {
     const silent = {
       request: ({ path, signal }: { path: string; signal?: AbortSignal }) => {
         paths.push(path);
-        return new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+        return new Promise<never>((_, reject) =>
+          signal?.addEventListener('abort', () => {
+            given.push(path);
+            reject(signal.reason);
+          }),
+        );
       },
     };
+    const given: string[] = [];
     const cache = newSharedInformerFactory(silent, { clock });
     onTestFinished(() => cache.shutdown());
     await started(kindSource({ cache, resource: Things, handler: enqueueRequestForObject(), clock }));
     await clock.run(9_999);
     expect(paths).toEqual(['/apis/demo.capstan.dev/v1']);
     await clock.run(1);
-    expect(paths).toEqual(['/apis/demo.capstan.dev/v1', '/apis/demo.capstan.dev/v1/things']);
+    expect([paths, given]).toEqual([
+      ['/apis/demo.capstan.dev/v1', '/apis/demo.capstan.dev/v1/things'],
+      ['/apis/demo.capstan.dev/v1'],
+    ]);
   });
 });
 
@@ -392,6 +415,7 @@ describe('an informer source', () => {
     const source = informerSource({ informer, handler: enqueueRequestForObject() });
     const { signal } = await started(source);
     await expect(source.waitForSync?.({ signal })).rejects.toMatchObject({ code: 'STOPPED' });
-    expect(() => informerSource({ informer: {} as typeof informer, handler: {} })).toThrow(invalid);
+    for (const none of [{}, undefined])
+      expect(() => informerSource({ informer: none as typeof informer, handler: {} })).toThrow(invalid);
   });
 });
