@@ -233,6 +233,19 @@ describe('index values on bytes', () => {
     expect(new PathBlock(world.core, ['a\ud800']).handle).toBe(0);
   });
 
+  test('tell names of one length apart, wherever they differ', () => {
+    const world = new World();
+    for (let length = 1; length <= 50; length++) {
+      for (let at = 0; at < length; at++) {
+        const name = 'n'.repeat(length);
+        const other = `${name.slice(0, at)}o${name.slice(at + 1)}`;
+        const text = JSON.stringify({ labels: { [name]: 'a', [other]: 'b' } });
+        expect(world.values(text, `labels.${name}`)).toEqual(['a']);
+        expect(world.values(text, 'labels')).toEqual([`${name}=a`, `${other}=b`]);
+      }
+    }
+  });
+
   test('may be asked for where the first names of the path have led', () => {
     const world = new World();
     const block = new PathBlock(world.core, ['metadata', 'a name of more than sixteen bytes', 'uid']);
