@@ -166,4 +166,13 @@ describe('keys out of bytes', () => {
     expect([x.keysUsed(table), x.keysFindBytes(table, ...long)]).toEqual([0, NOTHING]);
     expect(x.keysInternBytes(table, ...long)).toBe(0);
   });
+
+  test('however long leave what is no block alone: the first room for reading', () => {
+    // That room is static, and none of those that follow is: given back it would be handed out, with the words behind it.
+    const { x, table } = new World();
+    const lowest = x.pathNew(64);
+    for (const units of [500, 504, 505, 2_000, 9_000])
+      expect(x.keysIntern(table, 'x'.repeat(units))).toBeGreaterThanOrEqual(0);
+    for (let bytes = 64; bytes <= 16_384; bytes += 64) expect(x.pathNew(bytes)).toBeGreaterThan(lowest);
+  });
 });
