@@ -1,6 +1,6 @@
 /** bindings/keys.ts and assembly/keys.ts: keys of every length in which they are read differently, texts and pairs, one byte a unit and two. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Core } from '../bindings/core.ts';
+import { Core, NO_MEMORY } from '../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { type KeyTable, keyTable } from '../bindings/keys.ts';
 import { type Request, requestKey } from '../bindings/request.ts';
@@ -104,5 +104,41 @@ describe('in the memory of the core', () => {
     const texts = ofAllLengths(narrow);
     const hashes = texts.map((text) => core.words()[recordOf(core, handle, table.intern(text)).state / 4]);
     expect(new Set(hashes).size).toBeGreaterThanOrEqual(texts.length - 2); // of 2^32: two that are equal by chance are rare
+  });
+
+  // Two tables take turns, so that a block which is handed out twice, or one too short, shows in the other. Each block is refused once, by
+  // which the directories of chunks and of times, the buckets and the ring have grown several times.
+  test.each([false, true])('grow past any block that is refused as if it had not been, with times: %s', (timed) => {
+    const { x } = new Core();
+    /** Until memory is granted; says what came then. */
+    const insist = (call: () => number, refused: number): number => {
+      for (let granted = 0; ; granted++) {
+        x.memoryGrant(granted);
+        const answer = call();
+        x.memoryGrant(-1);
+        if (answer !== refused) return answer;
+      }
+    };
+    let pages = 0;
+    for (let round = 0; round < 3; round++) {
+      const queues = [0, 1].map(() => insist(() => x.queueNew(timed, false), 0));
+      const count = 20_000;
+      for (let i = 0; i < count; i++) {
+        for (const queue of queues) {
+          if (insist(() => x.queueAdd(queue, `${queue} ${i}`, i), NO_MEMORY) !== i)
+            expect.fail(`key ${i} has another slot`);
+        }
+      }
+      for (const queue of queues) {
+        for (let i = 0; i < count; i++) {
+          if (x.keysFind(queue, `${queue} ${i}`) !== i) expect.fail(`key ${i} is lost`);
+          if (timed && x.slotAdded(queue, i) !== i) expect.fail(`the time of key ${i} is lost`);
+          if (x.queueGet(queue, i) !== i) expect.fail(`key ${i} is not next`);
+        }
+        x.queueFree(queue);
+      }
+      if (round > 1) expect(x.memoryPages()).toBe(pages);
+      pages = x.memoryPages();
+    }
   });
 });
