@@ -9,7 +9,7 @@
 import { CapstanError } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CacheCore } from '../bindings/cache-core.ts';
-import type { Core } from '../bindings/core.ts';
+import { Core } from '../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { type Step, script, World } from './memory-script.ts';
 
@@ -122,4 +122,14 @@ describe.each<KeyMode>(['wasm', 'js'])('out of memory at each request for a bloc
     };
     expect(roomAfter(100)).toBe(roomAfter(1));
   });
+});
+
+// What is left is counted in table headers, which fit into the block that was left as into any other.
+test('the block for batches is given back when a larger one takes its place', () => {
+  const after = (...counts: number[]): number => {
+    const core = new Core();
+    for (const count of counts) expect(core.x.slotsBlock(count)).toBeGreaterThan(0);
+    return room(core);
+  };
+  expect(after(1_000, 10, 5_000)).toBe(after(5_000));
 });

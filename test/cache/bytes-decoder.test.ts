@@ -201,6 +201,21 @@ describe.each([0, 1, 3, 20, 1000])('both decoders say the same, of bytes that ar
   });
 });
 
+// The core knows types by their length and their words of eight bytes.
+test('a type of event is known by every letter', () => {
+  const of = (decoder: Decoder<Thing>, type: string): string =>
+    told((tell) => {
+      const frames = decoder.frames();
+      frames.push(bytes(`{"type":"${type}","object":{"metadata":{"name":"a","resourceVersion":"4"}}}`));
+      tell(frames.next());
+    });
+  for (const type of ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']) {
+    const others = Array.from(type, (_, i) => `${type.slice(0, i)}X${type.slice(i + 1)}`);
+    for (const each of [type, ...others, 'X'.repeat(type.length), type.slice(1), `${type}S`])
+      expect(of(ofBytes(), each), each).toBe(of(jsonDecoder<Thing>(expected), each));
+  }
+});
+
 // The quote went on behind the bytes that had come, into what the stream had held before: with a frame that was cut, a Secret of another
 // event stood in the log.
 test('what a decode error quotes is of its own line, of bytes that have come, and of no Secret', () => {

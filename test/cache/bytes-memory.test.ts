@@ -376,4 +376,35 @@ describe('the end of memory', () => {
     store.delete(thing('a'.repeat(4000), 1));
     expect(store.getByKey('b'.repeat(4000))).toBeUndefined();
   });
+
+  test('while a store, an index, an arena or a stream is made: there is none, and as much room as before', () => {
+    const roomAfter = (times: number): number => {
+      const core = new CacheCore();
+      const { x } = core;
+      const makes: [make: () => number, free: (made: number) => void][] = [
+        [x.keysNew, x.keysFree],
+        [x.objectsNew, x.objectsFree],
+        [x.indexNew, x.indexFree],
+        [x.arenaNew, x.arenaFree],
+        [() => x.streamNew(1000), x.streamFree],
+      ];
+      for (const [make, free] of makes) {
+        for (let granted = 0; ; granted++) {
+          const made = Array.from({ length: times }, () => {
+            x.memoryGrant(granted);
+            return make();
+          });
+          x.memoryGrant(-1);
+          if (made.some((each) => each !== 0)) {
+            expect(granted, String(make)).toBeGreaterThan(0);
+            for (const each of made) free(each);
+            break;
+          }
+        }
+      }
+      return room(core);
+    };
+    // What was made was there at once, so that its blocks are there again; nothing else may be missing.
+    expect(roomAfter(1)).toBe(roomAfter(1));
+  });
 });

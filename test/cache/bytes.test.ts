@@ -8,6 +8,7 @@ import type { Version } from '../../bindings/cache/bytes/version.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
 import type { Frame } from '../../bindings/cache/decoder.ts';
 import { CacheCore } from '../../bindings/cache-core.ts';
+import { ByteStore } from './byte-store.ts';
 
 interface Thing {
   apiVersion?: string;
@@ -216,6 +217,49 @@ describe('what is not an ordinary object', () => {
     expect(Object.isFrozen(object)).toBe(true);
   });
 
+  test('is text that is not UTF-8, told by the table of well-formed bytes; all characters else are kept, and are keys', () => {
+    const points = [0x80, 0x7ff, 0x800, 0xfff, 0x1000, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x3ffff, 0x40000, 0x10ffff];
+    const wellFormed = points.map((point) => [...encoder.encode(String.fromCodePoint(point))]);
+    const others =
+      '80 bf c080 c1bf c241 c2c2 e09fbf e18041 e1c280 eda080 edbfbf f08fbfbf f18080 f1804180 f4908080 f5808080 ff';
+    const illFormed = others.split(' ').map((hex) => [...Buffer.from(hex, 'hex')]);
+    for (const some of [...wellFormed, ...illFormed]) {
+      const world = new ByteStore();
+      const all = Uint8Array.from([
+        ...encoder.encode('{"type":"ADDED","object":{"metadata":{"name":"<'),
+        ...some,
+        ...encoder.encode('>"},"spec":[]}}'),
+      ]);
+      world.frames.push(all);
+      const { object } = world.frames.next() as { object: Thing };
+      const name = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from([0x3c, ...some, 0x3e]));
+      expect(object.metadata.name).toBe(name);
+      expect(versionOf(object) !== undefined, name).toBe(wellFormed.includes(some));
+      world.store.add(object);
+      expect(world.store.listKeys()).toEqual([name]);
+      expect(world.store.getByKey(name)).toBeDefined();
+    }
+  });
+
+  // Members that were counted beyond the room for them would stand in that of the metadata.
+  test('is one of more than 64 members, in the object or its metadata; of up to 64 it is kept as bytes, under its key', () => {
+    for (const count of [1, 62, 63, 64, 65, 66, 100, 300]) {
+      for (const text of [
+        `{"metadata":{"name":"a","namespace":"n"},${many(count - 1)}}`.replace(',}', '}'),
+        `{${many(count - 1)},"metadata":{"name":"a","namespace":"n"}}`.replace('{,', '{'),
+        `{"metadata":{"name":"a","namespace":"n"${count > 2 ? ',' : ''}${many(count - 2)}},"spec":1}`,
+      ]) {
+        const world = new ByteStore();
+        const object = world.object(text);
+        expect(object, text).toStrictEqual(JSON.parse(text));
+        expect(versionOf(object) !== undefined, text).toBe(count <= 64);
+        world.store.add(object);
+        expect(world.store.listKeys(), text).toEqual(['n/a']);
+        expect(world.store.getByKey('n/a'), text).toStrictEqual(object);
+      }
+    }
+  });
+
   test('an own __proto__ is a member', () => {
     const object = new World().object('{"metadata":{"name":"a"},"__proto__":{"x":1}}');
     expect(Object.keys(object)).toEqual(['metadata', '__proto__']);
@@ -247,5 +291,5 @@ describe('what is not an ordinary object', () => {
 });
 
 function many(count: number): string {
-  return Array.from({ length: count }, (_, i) => `"m${i}":${i}`).join(',');
+  return Array.from({ length: Math.max(count, 0) }, (_, i) => `"m${i}":${i}`).join(',');
 }
