@@ -192,3 +192,24 @@ test('the object that was told of is the one that the cache gives right after, w
     expect(world.store.getByKey('n/x')).toBe(told);
   }
 });
+
+// Whether all of an object is ASCII decides how what is held of it is copied out of the core; of an update, what is like the stored object is not looked at.
+test('text beyond ASCII that an update has from the object before it is right when that update is replaced, too', () => {
+  const world = new ByteStore();
+  const of = (version: number, spec: unknown, status: unknown): Thing => ({ ...thing('a', version, spec), status });
+  const [plain, other] = [{ n: 'node-1' }, { n: 'é 日本 😀' }];
+  for (const [spec, status] of [
+    [plain, plain],
+    [other, plain],
+    [plain, other],
+  ]) {
+    const wanted = [1, 2, 3].map((version) => of(version, spec, status));
+    const held = wanted.map((each) => {
+      const object = world.object(each);
+      world.store.update(object);
+      return object;
+    });
+    world.store.settle();
+    expect(held).toStrictEqual(wanted);
+  }
+});
