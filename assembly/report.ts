@@ -12,7 +12,7 @@
 import { NO_MEMORY } from "./record";
 import { objectAt, objectStage, V_TOP } from "./objects";
 import { failure, failureAt } from "./json";
-import { ADDED, DELETED, eventType, hasEscapedNames, hasObject, isExpected, isRegular, metaValue, objectEnd, objectStart } from "./scan";
+import { TYPE_OTHER, eventType, hasEscapedNames, hasObject, isExpected, isRegular, metaValue, objectEnd, objectStart } from "./scan";
 import { M_VALUE, M_VALUE_END, NAME, NAMESPACE, RESOURCE_VERSION } from "./shapes";
 import { eventNext, nameEnd, nameStart, streamTake, VALUE, valueEnd, valueStart } from "./stream";
 
@@ -57,7 +57,7 @@ const NOT_STAGED: i32 = -4; // there is no memory for it; the event is still the
  */
 export function eventStage(stream: usize, objects: usize): i32 {
   const code = eventNext(stream);
-  if (code != VALUE || !hasObject || eventType < ADDED || eventType > DELETED || hasEscapedNames() || !isRegular() || !isExpected()) return code;
+  if (code != VALUE || !hasObject || eventType == TYPE_OTHER || hasEscapedNames() || !isRegular() || !isExpected()) return code;
   const version = objectStage(objects);
   if (version == NO_MEMORY) return NOT_STAGED;
   store<u32>(words, eventType);

@@ -10,7 +10,7 @@ import {
 } from "./json";
 import { isStoredAscii, sameBytes, storedEnd, storedLike, storedMember } from "./objects";
 import {
-  API_VERSION, KIND, METADATA, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
+  API_VERSION, KIND, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
 } from "./shapes";
 
 export const TOP: usize = memory.data(64 << 4, 16);
@@ -245,7 +245,6 @@ export function isNamed(): bool {
  */
 export function isRegular(): bool {
   if (topShape == NO_SHAPE || metaShape == NO_SHAPE || isOdd(topShape) || isOdd(metaShape)) return false;
-  if (indexIn(topShape, METADATA) < 0) return false;
   return isNamed();
 }
 
@@ -278,12 +277,10 @@ export function isExpected(): bool {
 
 // A watch event
 
-export const TYPE_OTHER: u32 = 0;
+export const TYPE_OTHER: u32 = 0; // a bookmark and an error, too: the host decodes those whole
 export const ADDED: u32 = 1;
 export const MODIFIED: u32 = 2;
 export const DELETED: u32 = 3;
-export const BOOKMARK: u32 = 4;
-export const ERROR: u32 = 5;
 
 export let eventType: u32 = TYPE_OTHER;
 /** The value of `type` and of `object`, 0 where there is none. */
@@ -303,8 +300,6 @@ function typeOf(start: usize, end: usize): u32 {
   if (length == 7 && (word & 0xffffffffffffff) == 0x22444544444122) return ADDED;
   if (length == 10 && word == 0x45494649444f4d22 && load<u8>(start, 8) == 0x44) return MODIFIED;
   if (length == 9 && word == 0x444554454c454422) return DELETED;
-  if (length == 10 && word == 0x52414d4b4f4f4222 && load<u8>(start, 8) == 0x4b) return BOOKMARK;
-  if (length == 7 && (word & 0xffffffffffffff) == 0x22524f52524522) return ERROR;
   return TYPE_OTHER;
 }
 
