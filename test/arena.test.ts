@@ -280,4 +280,26 @@ describe('the arena', () => {
     expect(x.arenaCheck(arena)).toBe(0);
     expect(x.arenaMoved(arena) / 400_000).toBeLessThan(3_400); // bytes an update moves beside its own
   });
+
+  test('keeps the smallest of the segments that became empty, and gives the other ones back', () => {
+    const world = new World();
+    let owner = 0;
+    while (world.total < 12 << 20) world.put(owner++, 20_000); // the segments of later ones are longer
+    const empty = (owners: number[]): number => {
+      const before = world.total;
+      for (const each of owners) {
+        world.remove(each);
+        world.check();
+      }
+      return before - world.total;
+    };
+    const some = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
+    expect(empty(some(owner - 40, 14))).toBeLessThanOrEqual(256 << 10); // a long one is kept, the other one is not empty
+    expect(empty(some(0, 3))).toBe(256 << 10); // until a short one is empty
+    expect(empty(some(3, 3))).toBe(64 << 10);
+    world.put(0, 60_000); // takes the one that was kept
+    world.check();
+    expect(empty([0])).toBe(0);
+    world.checkBytes();
+  });
 });
