@@ -10,6 +10,7 @@ import { enqueueRequestForObject, informerSource, kindSource, LowPriority } from
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { answer } from '../cache/live-server.ts';
 import { reports } from '../cache/told.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { RecordingLogger } from './fake-manager.ts';
@@ -348,6 +349,23 @@ describe('a kind that is not served yet', () => {
     await clock.run(60_000);
     expect(paths).toHaveLength(asked);
     expect(clock.timers()).toBe(0);
+  });
+
+  test('is asked for where it is selected, as nobody need be allowed to list it elsewhere', async () => {
+    const clock = new FakeClock();
+    const paths: string[] = [];
+    const lacking = {
+      request: async ({ path }: { path: string }) => {
+        paths.push(path);
+        return answer(404, '');
+      },
+    };
+    const cache = newSharedInformerFactory(lacking, { clock });
+    onTestFinished(() => cache.shutdown());
+    const handler = enqueueRequestForObject();
+    await started(kindSource({ cache, resource: Things, handler, clock, selection: { namespace: 'mine' } }));
+    await clock.settle();
+    expect(paths.at(-1)).toBe('/apis/demo.capstan.dev/v1/namespaces/mine/things');
   });
 
   test('is not confused with a server that does not answer: after 10 s the informer takes over', async () => {
