@@ -160,9 +160,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     requireHandler(handler);
     requireHandlerOptions(options);
     if (this.#stopped) throw this.#isStopped('add handlers');
-    const resync = this.#resync.periodsFor(options.resyncPeriod, this.#started, () =>
-      this.#processor.resyncPeriods((requested) => this.#resync.effective(requested)),
-    );
+    const resync = this.#resync.periodFor(options.resyncPeriod, this.#started);
     const name = options.name ?? `handler-${++this.#handlers}`;
     const listener = new ProcessorListener(handler, { ...options, name, clock: this.#clock, resync });
     this.#processor.add(listener);

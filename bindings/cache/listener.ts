@@ -9,18 +9,17 @@ import { handleError, tell } from '../handle-error.ts';
 import { Backlog } from './backlog.ts';
 import type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
 import { keyOf, merge, type Notification } from './notification.ts';
-import type { ResyncPeriods } from './resync.ts';
 import { deferred, isThenable, TimeSlice } from './wait.ts';
 
 export class ProcessorListener<T extends object> implements Registration {
   readonly name: string;
-  readonly requestedResyncPeriod: number;
   readonly #handler: ResourceEventHandler<T>;
   readonly #backlog = new Backlog<Notification<T>>();
   readonly #slice: TimeSlice;
   readonly #synced = deferred();
   readonly #highWater: HighWater | undefined;
   readonly #coalesceAbove: number;
+  readonly #resyncPeriod: number;
   /**
    * The place of the last notification that waits for each key. Made when the backlog first exceeds its limit, and given up
    * when it is empty: below the limit nothing is paid for it.
@@ -28,7 +27,6 @@ export class ProcessorListener<T extends object> implements Registration {
   #places: Map<string, number> | undefined;
   #coalesced = 0;
   #aboveHighWater = false;
-  #resyncPeriod: number;
   #nextResync: number;
   #delivering = false;
   #stopped = false;
@@ -40,7 +38,7 @@ export class ProcessorListener<T extends object> implements Registration {
 
   constructor(
     handler: ResourceEventHandler<T>,
-    options: HandlerOptions & { name: string; clock: Clock; resync: ResyncPeriods },
+    options: HandlerOptions & { name: string; clock: Clock; resync: number },
   ) {
     const { name, clock, resync, highWater, coalesceAbove = Number.POSITIVE_INFINITY } = options;
     this.name = name;
@@ -48,9 +46,8 @@ export class ProcessorListener<T extends object> implements Registration {
     this.#slice = new TimeSlice(clock);
     this.#highWater = highWater;
     this.#coalesceAbove = coalesceAbove;
-    this.requestedResyncPeriod = resync.requested;
-    this.#resyncPeriod = resync.effective;
-    this.#nextResync = clock.now() + resync.effective;
+    this.#resyncPeriod = resync;
+    this.#nextResync = clock.now() + resync;
   }
 
   hasSynced(): boolean {
@@ -104,10 +101,6 @@ export class ProcessorListener<T extends object> implements Registration {
     if (!this.#delivering) return Promise.resolve();
     this.#idle ??= deferred();
     return this.#idle.promise;
-  }
-
-  setResyncPeriod(resyncPeriod: number): void {
-    this.#resyncPeriod = resyncPeriod;
   }
 
   /** Whether it is this handler's turn; if so, the next turn is one period later. */

@@ -64,11 +64,6 @@ export class SharedProcessor<T extends object> {
     return needed;
   }
 
-  /** Gives every handler its period anew after the period of the checks has changed. */
-  resyncPeriods(periodOf: (requested: number) => number): void {
-    for (const listener of this.#listeners.keys()) listener.setResyncPeriod(periodOf(listener.requestedResyncPeriod));
-  }
-
   upstreamSynced(): void {
     for (const listener of this.#listeners.keys()) listener.upstreamSynced();
   }

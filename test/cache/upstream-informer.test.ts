@@ -69,22 +69,23 @@ describe('resyncs', () => {
   // TestResyncCheckPeriod
   test('are checked at the shortest period that any handler asks for before the start', () => {
     const schedule = new ResyncSchedule(12 * 3_600_000);
-    const requested: number[] = [];
-    let changes = 0;
-    const add = (asked: number, started = false): number[] => {
-      const periods = schedule.periodsFor(asked, started, () => changes++);
-      requested.push(periods.requested);
-      expect(periods.effective).toBe(schedule.effective(periods.requested));
-      return [schedule.checkPeriod(), ...requested.map((each) => schedule.effective(each))];
+    const add = (asked: number | undefined, started = false): number[] => {
+      const period = schedule.periodFor(asked, started);
+      return [schedule.checkPeriod(), period];
     };
     expect(add(0)).toEqual([12 * 3_600_000, 0]);
-    expect(add(60_000)).toEqual([60_000, 0, 60_000]);
-    expect(add(55_000)).toEqual([55_000, 0, 60_000, 55_000]);
-    expect(add(5_000)).toEqual([5_000, 0, 60_000, 55_000, 5_000]);
-    expect(changes).toBe(3);
-    expect(add(10)).toEqual([1_000, 0, 60_000, 55_000, 5_000, 1_000]); // the minimum
-    expect(add(500, true).at(-1)).toBe(1_000);
-    expect(new ResyncSchedule(0).periodsFor(5_000, true, () => undefined)).toEqual({ requested: 5_000, effective: 0 });
+    expect(add(undefined)).toEqual([12 * 3_600_000, 12 * 3_600_000]);
+    expect(add(60_000)).toEqual([60_000, 60_000]);
+    expect(add(55_000)).toEqual([55_000, 55_000]);
+    expect(add(5_000)).toEqual([5_000, 5_000]);
+    expect(add(60_000)).toEqual([5_000, 60_000]);
+    expect(add(10)).toEqual([1_000, 1_000]); // the minimum
+    expect(add(500, true)).toEqual([1_000, 1_000]);
+  });
+
+  test('are not checked at all where the informer has no period', () => {
+    const never = new ResyncSchedule(0);
+    for (const started of [false, true]) expect([never.periodFor(5_000, started), never.checkPeriod()]).toEqual([0, 0]);
   });
 
   // TestSharedInformerWatchDisruption
