@@ -79,6 +79,7 @@ describe('resyncs', () => {
     expect(add(55_000)).toEqual([55_000, 55_000]);
     expect(add(5_000)).toEqual([5_000, 5_000]);
     expect(add(60_000)).toEqual([5_000, 60_000]);
+    expect(add(2_000, true)).toEqual([5_000, 5_000]);
     expect(add(10)).toEqual([1_000, 1_000]); // the minimum
     expect(add(500, true)).toEqual([1_000, 1_000]);
   });

@@ -10,7 +10,7 @@ import { enqueueRequestForObject, informerSource, kindSource, LowPriority } from
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { answer } from '../cache/live-server.ts';
+import { answer, statusBody } from '../cache/live-server.ts';
 import { reports } from '../cache/told.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { RecordingLogger } from './fake-manager.ts';
@@ -357,7 +357,8 @@ describe('a kind that is not served yet', () => {
     const lacking = {
       request: async ({ path }: { path: string }) => {
         paths.push(path);
-        return answer(404, '');
+        if (path.endsWith('/v1')) return answer(200, '{"kind":"APIResourceList","resources":[]}');
+        return answer(404, statusBody(404, 'NotFound'));
       },
     };
     const cache = newSharedInformerFactory(lacking, { clock });
@@ -365,7 +366,7 @@ describe('a kind that is not served yet', () => {
     const handler = enqueueRequestForObject();
     await started(kindSource({ cache, resource: Things, handler, clock, selection: { namespace: 'mine' } }));
     await clock.settle();
-    expect(paths.at(-1)).toBe('/apis/demo.capstan.dev/v1/namespaces/mine/things');
+    expect(paths).toEqual(['/apis/demo.capstan.dev/v1', '/apis/demo.capstan.dev/v1/namespaces/mine/things']);
   });
 
   test('is not confused with a server that does not answer: after 10 s the informer takes over', async () => {
