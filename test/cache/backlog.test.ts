@@ -62,3 +62,10 @@ test('knows the place of what comes next while nothing waits', () => {
     backlog.shift();
   }
 });
+
+test('passes over what was taken out by its place', () => {
+  const backlog = new Backlog<Item>();
+  backlog.set(backlog.push({ n: 1 }), undefined);
+  backlog.push({ n: 2 });
+  expect([backlog.shift(), backlog.shift()]).toEqual([{ n: 2 }, undefined]);
+});
