@@ -242,7 +242,9 @@ export class CachedClient implements Client {
     const id = resourceId(resource);
     this.#cacheOf(resource, namespace); // which makes its own
     const names = namespace === '' ? [id] : [id, `${id} in ${namespace}`];
-    return names.flatMap((name) => this.#caches.get(name) ?? []);
+    const caches = names.flatMap((name) => this.#caches.get(name) ?? []);
+    for (const cache of caches) cache.look();
+    return caches;
   }
 
   #cacheNamed(name: string, resource: AnyResource, selection: InformerSelection): ResourceCache {

@@ -219,6 +219,12 @@ export class ResourceCache {
     return this.#view?.progress() ?? '';
   }
 
+  /** Before a write is noted: others may have made the informer, and what it is restricted to says which writes it will never show. */
+  look(): void {
+    const there = this.#informer === undefined && this.#options.factory.informers().get(this.#describe);
+    if (there) this.#use(there);
+  }
+
   /**
    * @param object as it is now
    * @param whole false: it has the version of the object, and nothing else by which it could be judged

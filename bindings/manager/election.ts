@@ -111,7 +111,9 @@ function ownIdentity(): string {
 
 function inClusterNamespace(): string {
   try {
-    return readFileSync(IN_CLUSTER_NAMESPACE, 'utf8').trim();
+    const namespace = readFileSync(IN_CLUSTER_NAMESPACE, 'utf8').trim();
+    if (namespace === '') throw new Error(`${IN_CLUSTER_NAMESPACE} is empty`);
+    return namespace;
   } catch (cause) {
     const why =
       (cause as NodeJS.ErrnoException).code === 'ENOENT'

@@ -373,6 +373,12 @@ describe('what a Lease is named by where nothing is said', () => {
     );
   });
 
+  test('the namespace of the pod: an empty file', () => {
+    answering(() => vi.spyOn(fs, 'readFileSync').mockReturnValue('\n'));
+    const make = () => newManager({ transport: noServer, leaderElection: { id: 'web' } });
+    expect(make).toThrow(/"options\.leaderElection\.namespace" is needed: .* could not be read .*set it$/);
+  });
+
   // Deno without --allow-sys=hostname: newManager threw `NotCapable: Requires sys access to "hostname"`.
   test('without the name of the host the identity is random alone', () => {
     answering(() => vi.spyOn(os, 'hostname').mockImplementation(refuse('NotCapable')));
