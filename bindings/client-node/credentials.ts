@@ -57,8 +57,8 @@ export class Credentials {
   readonly #config: KubeConfigLike;
   readonly #clock: Clock;
   readonly #shared = new Set<Shared>();
-  /** The last material that TLS takes, and whose. */
-  #fits: (Current & { readonly tls: TlsMaterial }) | undefined;
+  /** The last that could be used, and whose. */
+  #last: (Current & { readonly destination: Destination }) | undefined;
   /** It was told that former credentials are used. */
   #told = false;
   /** The server refused what was read last. */
@@ -117,7 +117,7 @@ export class Credentials {
       const headers = headersOf(options);
       const tls = this.#fitting(tlsMaterial(options), current, goOn);
       this.#tell(what, why);
-      return {
+      const destination: Destination = {
         url,
         tls,
         headers,
@@ -127,8 +127,15 @@ export class Credentials {
           if (renewals === this.#renewals) this.#stale = true;
         },
       };
+      this.#last = { ...current, destination };
+      return destination;
     } catch (error) {
       kept.forget();
+      const former = isMissingFile(error) ? this.#former(current) : undefined;
+      if (former !== undefined) {
+        this.#tell(what, error);
+        return former;
+      }
       throw new TransportError('unknown', `${what}: ${messageOf(error)}`, { cause: error });
     } finally {
       this.#clock.clearTimer(late);
@@ -141,22 +148,29 @@ export class Credentials {
     return options;
   }
 
-  /** A certificate and its key that were renewed one after the other do not fit each other in between: the former ones are used. */
+  #former({ cluster, user }: Current): Destination | undefined {
+    return this.#last && isCurrent(this.#last, { cluster, user }) ? this.#last.destination : undefined;
+  }
+
+  /**
+   * A certificate and its key that were renewed one after the other do not fit each other in between, and of a CA that is being written nothing may be
+   * there: the former ones are used.
+   */
   #fitting(tls: TlsMaterial, current: Current, goOn: (why: unknown) => void): TlsMaterial {
-    if (this.#fits !== undefined && sameMaterial(this.#fits.tls, tls)) return tls;
+    const former = this.#former(current)?.tls;
+    if (former !== undefined && sameMaterial(former, tls)) return tls;
     try {
       createSecureContext(tls);
     } catch (cause) {
-      const error = new Error(
-        `the certificates and the key cannot be used, or do not fit each other: ${messageOf(cause)}`,
-        { cause },
-      );
-      if (this.#fits === undefined || !isCurrent(this.#fits, current)) throw error;
+      const why = `the certificates and the key cannot be used, or do not fit each other: ${messageOf(cause)}`;
+      const error = new Error(why, { cause });
+      if (former === undefined) throw error;
       goOn(error);
-      return this.#fits.tls;
+      return former;
     }
-    this.#fits = { ...current, tls };
-    return tls;
+    if (former?.ca === undefined || hasCertificate(tls.ca)) return tls;
+    goOn(new Error('there is no certificate in what should be those of the CA'));
+    return former;
   }
 
   /** Of requests that go on with former credentials: once, until they need not. */
@@ -181,6 +195,17 @@ function currentOf(config: KubeConfigLike & { getCurrentUser?: unknown }): Curre
     cluster: config.getCurrentCluster(),
     user: typeof user === 'object' && user !== null ? user : undefined,
   };
+}
+
+/** One that is renewed by deleting it first. Of a plugin that is missing the answers end. */
+function isMissingFile(error: unknown): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' && syscall === 'open';
+}
+
+/** createSecureContext takes what has none, and then no server is trusted. */
+function hasCertificate(ca: TlsMaterial['ca']): boolean {
+  return [ca].flat().some((one) => /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(String(one)));
 }
 
 /** By content: whoever wraps a KubeConfig may make them anew each time. */

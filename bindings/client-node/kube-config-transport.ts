@@ -16,8 +16,8 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * own agent is used, with HTTP/1.1. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
  * After a 401 the next request has the token's file read again, or the exec plugin run again, also where its credential does not expire; once a second at most.
- * While the file of a token is empty or missing, and while a client certificate and its key do not fit each other, the former ones are used, and
- * the error handler (`setErrorHandler`) is told once.
+ * While the file of a token or of the CA is empty, one of its files is missing, or a client certificate and its key do not fit each other, the former ones
+ * are used, and the error handler (`setErrorHandler`) is told once.
  *
  * The KubeConfig is asked for its credentials for each request; requests that start within 30 s while it is being asked share the answer, so that
  * many informers do not start many exec plugins. The error handler is told when the answer takes longer than 10 s; who still waits after 30 s takes what a second try

@@ -276,6 +276,45 @@ test.each(['auto', false] as const)(
   },
 );
 
+// Whoever renews them by deleting and writing lost all requests in between, the renewal of the own lease among them; a CA of which nothing was written yet closed the connections too.
+test.each([
+  ['the certificate is missing', 'cert.pem', undefined, /: ENOENT/],
+  ['the key is missing', 'key.pem', undefined, /: ENOENT/],
+  ['the CA is missing', 'ca.pem', undefined, /: ENOENT/],
+  ['the CA is empty', 'ca.pem', '', /: there is no certificate in what should be those of the CA$/],
+])('while %s the former ones are used, and that is told once', async (_, name, left, why) => {
+  const alice = await certificate(ca, 'alice');
+  const { url, sockets } = await mutual();
+  const path = await folder();
+  const [certFile, keyFile, caFile] = [join(path, 'cert.pem'), join(path, 'key.pem'), join(path, 'ca.pem')];
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: 'c', server: url, caFile, skipTLSVerify: false },
+    { name: 'u', certFile, keyFile },
+  );
+  const transport = transportOf(config);
+  const told = toldErrors();
+  await expect(ask(transport)).rejects.toMatchObject({ kind: 'unknown', cause: { code: 'ENOENT' } });
+  const write = (): void => {
+    for (const [file, pem] of [
+      [certFile, alice.cert],
+      [keyFile, alice.key],
+      [caFile, ca.cert],
+    ] as const)
+      writeFileSync(file, pem);
+  };
+  write();
+  expect(await ask(transport)).toBe('200 alice');
+  if (left === undefined) rmSync(join(path, name));
+  else writeFileSync(join(path, name), left);
+  for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('200 alice');
+  expect(told).toEqual([expect.stringMatching(/credentials for .*, going on with the former ones/)]);
+  expect(told[0]).toMatch(why);
+  write();
+  expect(await ask(transport)).toBe('200 alice');
+  expect([told.length, sockets.length]).toEqual([1, 1]);
+});
+
 // It was the request that was blamed, as an invalid argument.
 test('a token that no header can hold is a fault of the credentials, and is not quoted', async () => {
   const { url } = await guarded('run-2');
