@@ -5,6 +5,7 @@
  */
 import { type Agent as HttpAgent, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RequestOptions } from 'node:https';
+import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { TransportError } from '../cache/transport.ts';
@@ -116,6 +117,10 @@ export class Credentials {
       const options = await kept.read(() => this.#apply(), goOn);
       const headers = headersOf(options);
       const tls = this.#fitting(tlsMaterial(options), current, goOn);
+      if (proxied && isIP(tls.servername ?? '') !== 0) {
+        // client-node's agent hands it to node:tls where nothing catches what that throws: it ended the process.
+        throw new Error(`expected a name as tls-server-name with a proxy-url, got the address ${tls.servername}`);
+      }
       this.#tell(what, why);
       const destination: Destination = {
         url,

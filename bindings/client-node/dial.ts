@@ -3,13 +3,12 @@
  * error, within a time; many may wait for one dial, and it is given up when the last of them has left; certificates are checked as node:tls checks.
  */
 import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
-import { isIP } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { kindOfHostError, type TransportErrorKind } from '../cache/transport.ts';
 import { type Health, Session } from './session.ts';
 import { keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
-import type { TlsMaterial } from './tls.ts';
+import { connectOptions, hostOf, type TlsMaterial } from './tls.ts';
 
 /** A session where the server speaks HTTP/2, or else a connected socket for HTTP/1.1. */
 export type Dialed = { session: Session } | { socket: TLSSocket };
@@ -75,15 +74,14 @@ export class Dial {
     resolve: (dialed: Dialed) => void,
     reject: (error: DialError) => void,
   ): void {
-    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const host = hostOf(url);
     const socket = SocketTap.on((onread) =>
       tlsConnect({
-        ...tls,
+        servername: host,
+        ...connectOptions(tls, host),
         ...onread,
         host,
         port: Number(url.port || 443),
-        // SNI carries names only; without one node:tls checks the certificate against `host`.
-        servername: tls.servername ?? (isIP(host) === 0 ? host : ''),
         ALPNProtocols: ['h2', 'http/1.1'],
       }),
     );

@@ -17,6 +17,7 @@ import { decoded, isTransient, readBody } from './body.ts';
 import { DIAL_TIMEOUT } from './dial.ts';
 import { isConnected, keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
+import { connectOptions, hostOf } from './tls.ts';
 import {
   aborted,
   describe,
@@ -161,12 +162,13 @@ function isChunked({ method }: TransportRequest, { headers, httpVersion, statusC
 
 function open(route: Route, request: TransportRequest, fresh: boolean): ClientRequest {
   const secure = route.url.protocol === 'https:';
+  const hostname = hostOf(route.url);
   const options = {
-    ...route.tls,
+    ...connectOptions(route.tls, hostname),
     // false: a connection for this request alone, outside the pool.
     agent: fresh ? (false as const) : route.agent,
     protocol: route.url.protocol,
-    hostname: route.url.hostname.replace(/^\[|\]$/g, ''), // IPv6 without the URL's brackets
+    hostname,
     port: route.url.port || (secure ? 443 : 80),
     method: request.method,
     path: requestPath(route.url, request),

@@ -13,7 +13,7 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * {@link httpTransport}. Supported is what `KubeConfig.applyToHTTPSOptions` supports: CA, client certificates, bearer
  * tokens, token files (read again each minute), exec plugins (run again when their credential expires), basic
  * authentication, impersonation, `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's
- * own agent is used, with HTTP/1.1. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
+ * own agent is used, with HTTP/1.1 and without addresses as `tls-server-name`. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
  * After a 401 the next request has the token's file read again, or the exec plugin run again, also where its credential does not expire; once a second at most.
  * While the file of a token or of the CA is empty, one of its files is missing, or a client certificate and its key do not fit each other, the former ones

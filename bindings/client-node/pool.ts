@@ -11,7 +11,7 @@ import { Dial, DialError } from './dial.ts';
 import type { Health, Session } from './session.ts';
 import { KEEP_ALIVE_DELAY } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
-import { sameMaterial, type TlsMaterial } from './tls.ts';
+import { connectOptions, hostOf, sameMaterial, type TlsMaterial } from './tls.ts';
 
 /**
  * An idle connection is closed after this long, before load balancers and API servers silently forget it
@@ -68,7 +68,7 @@ export class Connections {
     this.#dials = dials;
     this.#agent =
       url.protocol === 'https:'
-        ? new DialedAgent({ ...AGENT_OPTIONS, ...material }, this.#dialed)
+        ? new DialedAgent({ ...AGENT_OPTIONS, ...connectOptions(material, hostOf(url)) }, this.#dialed)
         : new TappedAgent(AGENT_OPTIONS);
   }
 

@@ -1,5 +1,7 @@
 /** TLS material: which fields count, and when two of them are the same. */
 import type { RequestOptions } from 'node:https';
+import { isIP } from 'node:net';
+import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 
 /** What node:tls needs to know of a server and of us. PEM text or bytes, as node:tls takes them. */
 export type TlsMaterial = Pick<
@@ -25,6 +27,22 @@ export function tlsMaterial(options: TlsMaterial): TlsMaterial {
   return Object.fromEntries(
     TLS_FIELDS.filter((field) => options[field] !== undefined).map((field) => [field, options[field]]),
   );
+}
+
+/** Of IPv6 without the URL's brackets. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+/**
+ * What node:tls is given for a server at `host`. SNI carries names only, and node refuses an address as a server's name: nothing is sent of it, and the certificate is
+ * checked against it here, also where an agent for SOCKS forgets the host, for which node would take "localhost".
+ */
+export function connectOptions(tls: TlsMaterial, host: string): ConnectionOptions {
+  const name = tls.servername ?? host;
+  if (isIP(name) === 0) return tls as ConnectionOptions;
+  const check: ConnectionOptions['checkServerIdentity'] = (_, certificate) => checkServerIdentity(name, certificate);
+  return { ...(tls as ConnectionOptions), servername: '', checkServerIdentity: check };
 }
 
 /** By content: a KubeConfig reads files anew each time and hands out a new buffer with the same bytes. */

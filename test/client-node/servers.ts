@@ -53,7 +53,16 @@ export async function authority(): Promise<Authority> {
   return { cert: made.cert, key: made.private };
 }
 
-export async function certificate(ca: Authority, name: string): Promise<Authority> {
+type AltName = { type: 2; value: string } | { type: 7; ip: string };
+
+export async function certificate(
+  ca: Authority,
+  name: string,
+  altNames: AltName[] = [
+    { type: 2, value: 'localhost' },
+    { type: 7, ip: '127.0.0.1' },
+  ],
+): Promise<Authority> {
   const made = await generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
     algorithm: 'sha256',
@@ -61,13 +70,7 @@ export async function certificate(ca: Authority, name: string): Promise<Authorit
     extensions: [
       { name: 'basicConstraints', cA: false },
       { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
-      {
-        name: 'subjectAltName',
-        altNames: [
-          { type: 2, value: 'localhost' },
-          { type: 7, ip: '127.0.0.1' },
-        ],
-      },
+      { name: 'subjectAltName', altNames },
     ],
   });
   return { cert: made.cert, key: made.private };
