@@ -241,6 +241,18 @@ describe('what is not an ordinary object', () => {
     }
   });
 
+  // There is room for 1024 sets of names.
+  test('is none of a few that take turns, however often they come', () => {
+    const world = new World();
+    for (let i = 0; i < 3_000; i++) {
+      const text = `{"metadata":{"name":"a"${i % 2 === 0 ? '' : ',"uid":"u"'}},"${['spec', 'data', 'status'][i % 3]}":${i}}`;
+      const object = world.object(text);
+      expect(versionOf(object), text).toBeDefined();
+      if (i % 100 === 0) expect(object).toStrictEqual(JSON.parse(text));
+      world.versions.settle();
+    }
+  });
+
   // Members that were counted beyond the room for them would stand in that of the metadata.
   test('is one of more than 64 members, in the object or its metadata; of up to 64 it is kept as bytes, under its key', () => {
     for (const count of [1, 62, 63, 64, 65, 66, 100, 300]) {
