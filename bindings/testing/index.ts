@@ -1,4 +1,5 @@
 /** `capstan/testing`: an API server in the process, its faults, a client on it without a socket, and a clock that moves when told to. Node only. */
+export type { Transport } from '../cache/transport.ts';
 export { FakeClock } from '../clock.ts';
 export { type FakeClient, type FakeClientOptions, fakeClient } from './fake-client.ts';
 export { type FakeResource, type FakeTransport, type FakeTransportOptions, fakeTransport } from './fake-transport.ts';

@@ -150,6 +150,22 @@ export const indexerArguments = (...[keyFunc, indexers, bytes]: ConstructorParam
 export const { withOptions } = null as unknown as ReturnType<typeof newControllerManagedBy>;
 `;
 
+/** What is made by one entry is named by it: a file that imported nothing else could not be compiled with declarations, as projects that refer to each other are. */
+const MADE = {
+  'client-node': `
+import { httpTransport } from 'capstan/client-node';
+export const transport = httpTransport('http://localhost:8001');
+`,
+  manager: `
+import type { ControllerManager } from 'capstan/manager';
+export const parts = ({ cache, client, transport }: ControllerManager) => ({ cache, client, transport });
+`,
+  testing: `
+import type { ApiServer } from 'capstan/testing';
+export const transportTo = (server: ApiServer) => server.transport();
+`,
+};
+
 const TEMPLATE = `export * from '../../bin/template/src/main.ts';`;
 
 describe('the declarations of the package', () => {
@@ -172,6 +188,12 @@ describe('the declarations of the package', () => {
   it('name no type that a library could not name', () => {
     expect(typeErrors('library', LIBRARY, { ...BROWSER, declaration: true, noEmit: false, outDir: 'out' })).toBe('');
     expect(readFileSync(`${root}/build/consumer-library/out/program.d.ts`, 'utf8')).not.toContain('dist/');
+  });
+
+  it.each(Object.entries(MADE))('name what capstan/%s makes by that alone', (name, program) => {
+    const options = { types: ['node'], skipLibCheck: true, declaration: true, noEmit: false, outDir: 'out' };
+    expect(typeErrors(`made-${name}`, program, options)).toBe('');
+    expect(readFileSync(`${root}/build/consumer-made-${name}/out/program.d.ts`, 'utf8')).not.toContain('dist/');
   });
 
   it('have the constructor and all methods of the store', () => {
