@@ -144,6 +144,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         this.#synced.resolve();
       },
       onTaken: () => this.#tellWaiting(),
+      toldBehind: () => this.#processor.behind(),
       onRefused: (error) => this.#rounds.again(error),
     });
     this.#watchErrorHandler = watchErrorHandler;

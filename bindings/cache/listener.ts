@@ -29,6 +29,8 @@ export class ProcessorListener<T extends object> implements Registration {
   #aboveHighWater = false;
   #nextResync: number;
   #delivering = false;
+  /** A promise of the handler's is waited for. */
+  #held = false;
   #stopped = false;
   #idle: ReturnType<typeof deferred> | undefined;
   #upstreamSynced = false;
@@ -60,6 +62,11 @@ export class ProcessorListener<T extends object> implements Registration {
 
   pending(): number {
     return this.#backlog.length;
+  }
+
+  /** What waits for nothing but its turn: a handler that is waited for decides by itself how much that is. */
+  overdue(): number {
+    return this.#held ? 0 : this.#backlog.length;
   }
 
   coalesced(): number {
@@ -116,10 +123,14 @@ export class ProcessorListener<T extends object> implements Registration {
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
       try {
         const result: unknown = this.#deliver(next);
-        if (isThenable(result)) await result;
+        if (isThenable(result)) {
+          this.#held = true;
+          await result;
+        }
       } catch (error) {
         handleError(error, 'informer handler');
       }
+      this.#held = false;
       if (isInitial(next)) this.#initialDone();
       if (this.#slice.over()) await this.#slice.yield();
     }

@@ -5,7 +5,7 @@
  *
  * What this file keeps true: nothing overtakes what is queued; what has to be looked at on its way in (a transform, a key function) goes through the
  * queue; a delta that fails is told and asked for again, and holds up none after it; after the signal nothing is processed; who asks `behind` before it
- * brings more has no more than some thousands wait.
+ * brings more has no more than some thousands wait, here and before the handlers.
  */
 import type { Clock } from '../clock.ts';
 import { hasCode } from '../errors.ts';
@@ -34,6 +34,8 @@ export interface ProcessLoopOptions<T extends object> {
   onSynced: () => void;
   /** Called after each pop, also one that found nothing, and after what went past the queue. */
   onTaken: () => void;
+  /** As {@link ReflectorStore.behind}, of those who are told. */
+  toldBehind: () => Promise<void> | undefined;
   /** Called where the store refused something that a list may bring again. */
   onRefused: (error: unknown) => void;
 }
@@ -102,7 +104,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   }
 
   behind(): Promise<void> | undefined {
-    return this.#deltas > MOST_DELTAS ? this.#running : undefined;
+    return this.#deltas > MOST_DELTAS ? this.#running : this.#options.toldBehind();
   }
 
   /** Versions are what objects are that nobody has to look at. */

@@ -39,6 +39,7 @@ function world(clock: Clock = systemClock) {
       processDeltas(handler, store, deltas, isInInitialList);
     },
     onSynced: () => told.push('synced'),
+    toldBehind: () => undefined,
     onTaken: () => {
       taken++;
     },
