@@ -7,13 +7,15 @@ import type { QueueOrder } from './options.ts';
 
 /**
  * Hands out the item that the order pops: its slot, or NOTHING when the order is empty. Also when the order or a key function has left none of the
- * gets waiting that it is for: then the order has the item back, as nobody would ever be done with it.
+ * gets waiting that it is for: then the order has the item back, as nobody would ever be done with it. Of several items with one key it is the
+ * order, told of each by `touch`, that says which is handed out: that one takes the key's place in `items`.
  */
 export function takeChosen<T>(
   order: QueueOrder<T>,
   core: CoreOfQueue,
   handle: number,
   keys: KeyTable<T>,
+  items: (T | undefined)[],
   now: number,
   waiting?: { readonly size: number },
 ): number {
@@ -33,7 +35,10 @@ export function takeChosen<T>(
     throw core.trapped(cause);
   }
   if (!taken) throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
-  if (waiting?.size !== 0) return slot;
+  if (waiting?.size !== 0) {
+    items[slot] = item;
+    return slot;
+  }
   order.push(item);
   return NOTHING;
 }

@@ -8,7 +8,7 @@ import type { WorkQueue } from './work-queue.ts';
 
 /**
  * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most once.
- * `touch` is called for a key that is in it and is added again; `pop` only when `len()` is above 0. Where `pop` itself ends the get that it is
+ * `touch` is called for a key that is in it and is added again, with the item that was added; `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the get that it is
  * called for (aborts its signal, shuts the queue down), its item is pushed again.
  */
 export interface QueueOrder<T> {

@@ -199,8 +199,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected takeSlot(waiting?: Gets<T>): number {
     const now = this.now();
     if (waiting?.size === 0) return NOTHING;
-    const { core, handle, keys, order } = this;
-    const slot = order === undefined ? this.#takeFirst(now) : takeChosen(order, core, handle, keys, now, waiting);
+    const { core, handle, keys, items, order } = this;
+    const slot =
+      order === undefined ? this.#takeFirst(now) : takeChosen(order, core, handle, keys, items, now, waiting);
     if (slot < 0) return slot;
     this.#lastItem = this.items[slot];
     this.#lastSlot = slot;

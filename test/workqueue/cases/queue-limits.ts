@@ -38,6 +38,38 @@ export function queueLimitCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['c', 'a']);
     });
 
+    /**
+     * Story: an order by a member of the items took the newer of two items with one key when it was touched, and popped it; the queue handed out the
+     * older one, which the order had let go. In client-go what `Pop` returns is what `Get` returns.
+     */
+    test('what pop gives is handed out, also where it took the place of another item with its key', () => {
+      const order = {
+        items: [] as { id: string; rank: number }[],
+        touch(item: { id: string; rank: number }): void {
+          order.items = order.items.map((other) => (other.id === item.id ? item : other));
+        },
+        push: (item: { id: string; rank: number }): void => void order.items.push(item),
+        len: () => order.items.length,
+        pop: () => order.items.sort((a, b) => a.rank - b.rank).pop() as { id: string; rank: number },
+      };
+      const queue = make.queue<{ id: string; rank: number }>({ key: ({ id }) => id, queue: order });
+      for (const [id, rank] of [
+        ['a', 1],
+        ['b', 2],
+        ['a', 3],
+      ] as const)
+        queue.add({ id, rank });
+      expect(queue.tryGet()).toEqual({ id: 'a', rank: 3 });
+      queue.add({ id: 'a', rank: 4 });
+      queue.done({ id: 'a', rank: 3 });
+      queue.add({ id: 'a', rank: 5 });
+      expect(queue.getBatch(1)).toEqual([{ id: 'a', rank: 5 }]);
+      const slots = new Int32Array(1);
+      queue.add({ id: 'b', rank: 6 });
+      expect(queue.getSlots(slots)).toBe(1);
+      expect(queue.slotItem(slots[0] as number)).toEqual({ id: 'b', rank: 6 });
+    });
+
     test('an order that throws or pops what it was not given is its own problem, not the end of the core', () => {
       const order = new Stack();
       const queue = make.queue({ queue: order });
