@@ -4,6 +4,7 @@
  * is a TransportError whose `kind` is all the layers above need to choose their reaction.
  */
 import { CapstanError, hasCode, invalid, requireFunction } from '../errors.ts';
+import { abortable } from './wait.ts';
 
 /** One request. `path` is absolute and already escaped (`/api/v1/pods`); `query` is not yet escaped. */
 export interface TransportRequest {
@@ -126,12 +127,10 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
       const url = requestURL(base, path, query);
       let response: Response;
       try {
-        response = await fetchFunction(url, {
-          method,
-          headers: mergeHeaders(common, headers),
-          body: body as BodyInit | undefined,
-          signal,
-        });
+        const init = { method, headers: mergeHeaders(common, headers), body: body as BodyInit | undefined, signal };
+        response = await (signal === undefined
+          ? fetchFunction(url, init)
+          : untilAborted(async () => fetchFunction(url, init), signal));
       } catch (error) {
         throw transportError(error, signal, `${method} ${url}: no answer`, 'unknown');
       }
@@ -165,6 +164,17 @@ function mergeHeaders(common: Record<string, string>, own: Record<string, string
   return merged;
 }
 
+/** Not every function that is given as `fetch` heeds its signal: what it answers later is let go. */
+async function untilAborted(send: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
+  const answer = send();
+  try {
+    return await abortable(answer, signal);
+  } catch (error) {
+    if (signal.aborted) void answer.then((late) => late.body?.cancel()).catch(() => undefined);
+    throw error;
+  }
+}
+
 async function* readBody(
   response: Response,
   signal: AbortSignal | undefined,
@@ -173,10 +183,15 @@ async function* readBody(
   if (response.body === null) return;
   // A reader instead of `for await` over the stream: not every host's ReadableStream is iterable.
   const reader = response.body.getReader();
+  const cancel = (): void => void reader.cancel().catch(() => undefined);
+  // For a body that does not heed the signal itself: it ends then.
+  if (signal?.aborted) cancel();
+  else signal?.addEventListener('abort', cancel, { once: true });
   let ended = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
+      signal?.throwIfAborted();
       if (done) break;
       yield value;
     }
@@ -185,8 +200,9 @@ async function* readBody(
     ended = true;
     throw transportError(error, signal, what, 'reset');
   } finally {
+    signal?.removeEventListener('abort', cancel);
     // The consumer left: give the connection back, and do not wait for the host to confirm it.
-    if (!ended) void reader.cancel().catch(() => undefined);
+    if (!ended) cancel();
   }
 }
 

@@ -121,6 +121,46 @@ describe('fetchTransport', () => {
     await expect(reading).rejects.toEqual(failure('aborted'));
   });
 
+  /**
+   * Story: a wrapper around `fetch`, one that repeats or logs, did not hand its signal on. Whoever aborted a request of the transport waited
+   * for the server all the same, and a reader of a watch for ever.
+   */
+  test('ends with the signal over a fetch that does not heed it, and lets go of what comes after that', async () => {
+    const cancelled: string[] = [];
+    let answer = (_response: Response): void => undefined;
+    const bodyOf = (name: string) =>
+      new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new Uint8Array(1)),
+        cancel: () => void cancelled.push(name),
+      });
+    const transport = fetchTransport('http://example.test', {
+      fetch: (url) =>
+        String(url).endsWith('/before')
+          ? new Promise<Response>((resolve) => {
+              answer = resolve;
+            })
+          : Promise.resolve(new Response(bodyOf('within'))),
+    });
+    const before = new AbortController();
+    const pending = transport.request({ method: 'GET', path: '/before', signal: before.signal });
+    before.abort();
+    await expect(pending).rejects.toEqual(failure('aborted'));
+    answer(new Response(bodyOf('before')));
+    await expect.poll(() => cancelled).toEqual(['before']);
+
+    const within = new AbortController();
+    const { body } = await transport.request({ method: 'GET', path: '/within', signal: within.signal });
+    const reading = read(body);
+    setImmediate(() => within.abort());
+    await expect(reading).rejects.toEqual(failure('aborted'));
+    expect(cancelled).toEqual(['before', 'within']);
+
+    const unread = new AbortController();
+    const late = await transport.request({ method: 'GET', path: '/within', signal: unread.signal });
+    unread.abort();
+    await expect(read(late.body)).rejects.toEqual(failure('aborted'));
+  });
+
   test('counts what the host does not explain as unknown', async () => {
     const transport = fetchTransport('http://example.test', {
       fetch: () => Promise.reject(new TypeError('Failed to fetch')),
