@@ -39,7 +39,8 @@ export type StreamFault =
  *   connection is reset before an answer.
  * - `stall`: the request is never answered; a watch gets its headers and then silence. Until the client or
  *   `dropConnections()` ends it.
- * - `reset`: the connection is reset (RST) instead of an answer.
+ * - `reset`: the connection is reset (RST) instead of an answer. A transport with a pool, such as `httpTransport`, takes that on a connection that it had
+ *   used before for one that the server had closed, and sends a GET once more; requests of `transport()` fail each time.
  * - `garbage`: status 200 with exactly these bytes as its body, which then ends cleanly. Also the way to send a client
  *   events of one's own making.
  *
@@ -123,12 +124,7 @@ export class Faults {
    * @param only looks for faults of this kind alone, when one of them is what the request would meet
    */
   take(target: FaultTarget, only?: AnswerFault['do']): Fault[] {
-    const met: Active[] = [];
-    for (const active of this.#active) {
-      if (!matches(active.fault, target)) continue;
-      met.push(active);
-      if (isAnswer(active.fault)) break;
-    }
+    const met = this.#met(target);
     if (only !== undefined && met.at(-1)?.fault.do !== only) return [];
     // Asked for one kind alone, those before it are left for a request that comes to be answered.
     const used = only === undefined ? met : met.slice(-1);
@@ -137,6 +133,21 @@ export class Faults {
       if (active.left <= 0) this.#active.delete(active);
     }
     return used.map((active) => active.fault);
+  }
+
+  /** Whether a fault of this kind is what the request would meet; none counts as used. */
+  meets(target: FaultTarget, kind: AnswerFault['do']): boolean {
+    return this.#met(target).at(-1)?.fault.do === kind;
+  }
+
+  #met(target: FaultTarget): Active[] {
+    const met: Active[] = [];
+    for (const active of this.#active) {
+      if (!matches(active.fault, target)) continue;
+      met.push(active);
+      if (isAnswer(active.fault)) break;
+    }
+    return met;
   }
 
   /** Those that were to hit a number of times and have not yet. */

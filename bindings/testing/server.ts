@@ -116,10 +116,15 @@ export class ApiServer {
    * @param options `headers` are sent with every request, such as `authorization`
    */
   transport(options: { headers?: Record<string, string> | undefined } = {}): Transport {
-    const inner = httpTransport(this.url, {
-      ...options,
-      ...(this.#ca === undefined ? {} : { tls: { ca: this.#ca } }),
-    });
+    const connect = (): Transport =>
+      httpTransport(this.url, {
+        ...options,
+        ...(this.#ca === undefined ? {} : { tls: { ca: this.#ca } }),
+      });
+    const inner = connect();
+    /** Of requests that were about to be reset when they were sent, and were not. */
+    const others = new Set<Transport>();
+    let closed = false;
     return {
       request: async (request) => {
         const query = new URLSearchParams(request.query ?? {}).toString();
@@ -128,9 +133,22 @@ export class ApiServer {
         const refused = this.#serving.faults.take(target, 'refuse');
         if (refused.length > 0)
           throw new TransportError('refused', `connect ECONNREFUSED 127.0.0.1:${this.#port} (injected)`);
-        return inner.request(request);
+        if (closed || !this.#serving.faults.meets(target, 'reset')) return inner.request(request);
+        // On a connection of its own: on one that was used before, a reset looks like a server that had closed it meanwhile, and a GET is sent again.
+        const other = connect();
+        others.add(other);
+        try {
+          return await other.request(request);
+        } catch (error) {
+          others.delete(other);
+          await other.close?.();
+          throw error;
+        }
       },
-      close: async () => inner.close?.(),
+      close: async () => {
+        closed = true;
+        await Promise.all([inner, ...others].map((each) => each.close?.()));
+      },
       host: () => new URL(this.url).host,
     };
   }

@@ -80,6 +80,41 @@ test('reset ends the connection with a reset, and the request was not carried ou
   expect((await api.get(CONFIG_MAPS)).body.items).toEqual([]);
 });
 
+/**
+ * Story: a test's one reset of a GET was never seen. The transport had used the connection before, took the reset for a server that had closed it
+ * meanwhile, as Go does, and sent the request once more, past the fault that had been used up.
+ */
+test.for([
+  ['get', `${CONFIG_MAPS}/a`],
+  ['list', CONFIG_MAPS],
+  ['watch', `${CONFIG_MAPS}?watch=1`],
+] as const)('each reset of a %s is met over a connection that was used before', async ([verb, path]) => {
+  const { api, server } = await start();
+  await api.make(CONFIG_MAPS, configMap('a'));
+  server.inject({ do: 'delay', ms: 1, times: 1 });
+  server.inject({ do: 'reset', verb, times: 2 });
+  const reset = { code: 'TRANSPORT', kind: 'reset' };
+  for (let at = 0; at < 2; at++) expect(await failure(api.get(path))).toMatchObject(reset);
+  expect(server.unmetFaults()).toEqual([]);
+  expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+});
+
+test('a request that was about to be reset, and was not, ends with its transport', async () => {
+  const { api, server } = await start();
+  server.inject({ do: 'delay', ms: 1, times: 1 });
+  const takeBack = server.inject({ do: 'reset', verb: 'watch' });
+  const transport = server.transport();
+  const opening = transport.request({ method: 'GET', path: CONFIG_MAPS, query: { watch: '1' } });
+  takeBack();
+  const { status, body } = await opening;
+  expect(status).toBe(200);
+  await transport.close?.();
+  expect(await failure(body[Symbol.asyncIterator]().next())).toMatchObject({ kind: 'reset' });
+  server.inject({ do: 'reset' });
+  expect(await failure(transport.request({ method: 'GET', path: CONFIG_MAPS }))).toMatchObject({ kind: 'refused' });
+  expect(await failure(api.get(CONFIG_MAPS))).toMatchObject({ kind: 'reset' });
+});
+
 describe('refuse', () => {
   test('without a filter closes the port, cuts what is open, and opens it again when taken back', async () => {
     const { api, server } = await start();
