@@ -1,4 +1,5 @@
 /** The options of a shared informer, and their checks. */
+import { requireClock } from '../clock.ts';
 import { invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
@@ -81,7 +82,8 @@ export interface InformerStatus extends ReflectorStatus {
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireInformerOptions<T extends object>(options: SharedIndexInformerOptions<T>): void {
   requireObject('options', options);
-  const { resyncPeriod, random, transform, name, metricsProvider } = options;
+  const { resyncPeriod, random, transform, name, metricsProvider, clock } = options;
+  requireClock('options.clock', clock);
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
   if (random !== undefined) requireFunction('options.random', random);
   if (transform !== undefined) requireFunction('options.transform', transform);

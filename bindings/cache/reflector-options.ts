@@ -1,5 +1,5 @@
 /** What a reflector fills, how it can be told to behave, and what it refuses to be told. */
-import type { Clock } from '../clock.ts';
+import { type Clock, requireClock } from '../clock.ts';
 import { invalid, requireBoolean, requireFunction, requireInteger, requireNumber } from '../errors.ts';
 import type { BackoffOptions } from './backoff.ts';
 import type { Decoder } from './decoder.ts';
@@ -64,6 +64,7 @@ export interface ReflectorOptions<T = object> {
 /** Throws CapstanError INVALID_ARGUMENT. The back-off checks its own. */
 export function requireReflectorOptions<T>(options: ReflectorOptions<T>): void {
   const { resyncPeriod, watchErrorHandler, watchList, watchListPageSize, minWatchTimeout } = options;
+  requireClock('options.clock', options.clock);
   if (resyncPeriod !== undefined && typeof resyncPeriod !== 'function')
     requireNumber('options.resyncPeriod', resyncPeriod);
   if (watchErrorHandler !== undefined) requireFunction('options.watchErrorHandler', watchErrorHandler);

@@ -6,7 +6,7 @@ import {
   waitForCacheSync,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock, macrotask } from '../../bindings/clock.ts';
+import { type Clock, FakeClock, macrotask } from '../../bindings/clock.ts';
 import { Random, testSeed } from '../random.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { nameOf, notExpired, reports, setUp, teller } from './told.ts';
@@ -517,6 +517,8 @@ describe('an informer', () => {
     expect(() => new SharedIndexInformer({} as typeof listWatch)).toThrow(invalid);
     expect(() => new SharedIndexInformer(listWatch, { resyncPeriod: Number.NaN })).toThrow(invalid);
     expect(() => new SharedIndexInformer(listWatch, { random: 7 as unknown as () => number })).toThrow(invalid);
+    // Story: of all that take a clock informers alone did not look at it, and one that was none was a TypeError of `run`.
+    expect(() => new SharedIndexInformer(listWatch, { clock: { now: () => 0 } as Clock })).toThrow(invalid);
   });
 
   test('says so when asked for what this version does not have', () => {
