@@ -57,7 +57,7 @@ export class HealthHandler {
 
   /** `path` is what follows the endpoint: nothing, or `/` and the name of a check. */
   async serve(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const name = decoded(path.replace(/^\/+|\/+$/g, ''));
+    const name = decoded(path.replace(/^\/+|(?<!\/)\/+$/g, '')); // a run of slashes is looked at once: paths are hostile
     const checks = this.#checks.size === 0 ? new Map([['ping', ping]]) : this.#checks;
     if (name === '') return this.#serveAll(checks, request, response);
     const check = name === undefined ? undefined : checks.get(name);

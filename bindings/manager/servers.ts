@@ -204,11 +204,14 @@ export class Servers {
 
 const gzipped = promisify<string, Buffer>(gzip);
 
-/** Scrapers do. */
+/** Scrapers do. Headers are hostile: in the pattern nothing can be matched in more than one way. */
 function takesGzip(header: string | string[] | undefined): boolean {
   return String(header)
     .split(',')
-    .some((coding) => /^\s*gzip\s*(;\s*q=(1|0?\.\d*[1-9]\d*)[.0]*\s*)?$/i.test(coding));
+    .some((coding) => {
+      const [gzip, weight = '1'] = /^\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?$/i.exec(coding) ?? [];
+      return gzip !== undefined && Number(weight) > 0;
+    });
 }
 
 function guarded(handler: HTTPHandler, access: Access): HTTPHandler {
