@@ -33,7 +33,9 @@ export function mergeExpositions(texts: Iterable<string>): string {
   }
   const lines: string[] = [];
   for (const { header, samples } of families.values()) {
-    if (samples.size > 0) lines.push(...header.values(), ...samples.values());
+    if (samples.size === 0) continue;
+    for (const line of header.values()) lines.push(line);
+    for (const line of samples.values()) lines.push(line);
   }
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }

@@ -47,6 +47,12 @@ describe('merged expositions', () => {
     expect(families.get('workqueue_queue_duration_seconds')?.samples).toHaveLength(2 * 15);
   });
 
+  // All series of a metric were the arguments of one call: beyond some 120 000 objects with a series each there were no metrics at all, of nothing.
+  test('have as many series as there are', () => {
+    const text = counter('a_total', Array.from({ length: 300_000 }, (_, i) => `a_total{object="${i}"} 1`).join('\n'));
+    expect(mergeExpositions([text])).toBe(text);
+  });
+
   test('are nothing where there is nothing, and leave out what has no samples', () => {
     expect(mergeExpositions([])).toBe('');
     expect(mergeExpositions(['', '# HELP a Help.\n# TYPE a counter\n', '# a remark\n'])).toBe('');
