@@ -17,34 +17,44 @@ const GONE = '‹redacted›';
 
 /** A word that says that a secret follows it, alone or as the end of a longer one (`client_secret`, `DB_PASSWORD`). */
 const SECRET_WORD =
-  'credentials?|passw(?:or)?d|passphrase|pwd|token|api[-_]?key|access[-_]?key|private[-_]?key|signature';
+  'credentials?|passw(?:or)?d|passphrase|pwd|token|signature|(?:access|account|api|encryption|private|secret|shared|signing)[-_]?key';
+
+/** A text in quotes, also where these are escaped, as in JSON that was quoted once more: then up to what ends it there. */
+const IN_QUOTES =
+  `(?<escapes>\\\\{1,7})(?<quote>["'\`])(?:(?!(?<!\\\\)\\k<escapes>\\k<quote>)[\\s\\S])*(?:\\k<escapes>\\k<quote>)?|` +
+  `"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?`;
+
+/** What an API server says ahead of a value that it refuses. */
+const REFUSING = '(?:invalid|unsupported|duplicate) value:';
 
 /** Not the end of a kind as our own errors name it: what follows `watch of v1 Secret: ` is no secret. */
 const NO_KIND = '(?<!\\b(?:list|watch|reflector) of (?:[a-z0-9.-]{1,253}/)?v\\d\\w{0,20} \\w{1,63})';
 
 const RULES: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z0-9 ]{1,64}-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]{1,64}-----)?/g, GONE],
-  // user:password@host; the user's name stays
-  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,512}@/gi, `$1:${GONE}@`],
+  // user:password@host; the user's name stays. A password may have all in it but blanks and quotes; what begins with a port is none
+  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"']{0,128}):(?!\d{1,5}[/?#])[^\s"']{1,512}@/gi, `$1:${GONE}@`],
   // to the end of the line or of the quoted text: schemes and cookies are many
-  [/\b((?:proxy-)?authorization|(?:set-)?cookie)(["'`]?\s{0,4}[:=]\s{0,4}["'`]?)[^\n"'`]{1,16384}/gi, `$1$2${GONE}`],
+  [
+    /\b((?:proxy-)?authorization|(?:set-)?cookie)((?:\\{0,7}["'`])?\s{0,4}[:=]\s{0,4}(?:\\{0,7}["'`])?)[^\n"'`]{1,16384}/gi,
+    `$1$2${GONE}`,
+  ],
   [/\b(bearer|basic|negotiate)(\s+)[\w.~+/=-]{6,}/gi, `$1$2${GONE}`],
   [/\beyJ[\w-]{6,}(?:\.[\w-]*)*/g, GONE], // a JSON Web Token
   // tokens that show whose they are by how they begin
-  [/\b(?:(?:gh[opsu]|github_pat|npm|hf)_|(?:glpat|xox[abeprs]|sk)-)[\w-]{12,}/g, GONE],
+  [/\b(?:(?:gh[opsu]|github_pat|npm|hf|dckr_pat)_|(?:glpat|xox[abeprs]|sk)-)[\w-]{12,}/g, GONE],
   // password "…"; not secret "…", which is the name of one
-  [
-    new RegExp(`((?:${SECRET_WORD})\\s{1,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?)`, 'gi'),
-    `$1${GONE}`,
-  ],
+  [new RegExp(`((?:${SECRET_WORD})\\s{1,4})(?:${IN_QUOTES})`, 'gi'), `$1${GONE}`],
   // "password": "…", token=…, DB_PASSWORD: …; a value in quotes to its end, else to the next blank, comma or bracket
   [
     new RegExp(
-      `((?:${SECRET_WORD}|secret)${NO_KIND}["'\`]?\\]?\\s{0,4}[:=]\\s{0,4})(?:"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?|(?!‹)[^\\s,;&)}\\]]+)`,
+      `((?:${SECRET_WORD}|secret|\\bsig|(?<![a-z])(?:pass|auth))${NO_KIND}(?:\\\\{0,7}["'\`])?\\]?\\s{0,4}[:=]\\s{0,4}(?:${REFUSING}\\s{1,4})?)(?:${IN_QUOTES}|(?!‹)[^\\s,;&)}\\]]+)`,
       'gi',
     ),
     `$1${GONE}`,
   ],
+  // --password …, as an argument of a command
+  [new RegExp(`(--(?:[a-z0-9]{1,32}-){0,4}(?:${SECRET_WORD}|secret)[ \\t]{1,4})(?!‹)[^\\s-]\\S*`, 'gi'), `$1${GONE}`],
 ];
 
 /** No more than users, resources, groups and objects are called. */
@@ -58,7 +68,7 @@ const QUOTED = /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'(?!\
 const REFUSED_OR_QUOTED = new RegExp(`(${REFUSED})|${QUOTED.source}`, 'gi');
 const NAME = /^["'`][a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?["'`]$/;
 /** Where nothing is quoted, what an API server says of a value it refuses. */
-const VALUE = /(\b(?:invalid|unsupported|duplicate) value: )[^\s"':]+/gi;
+const VALUE = new RegExp(`(\\b${REFUSING} )[^\\s"':]+`, 'gi');
 
 /** Long enough to be a key, with the mixture of characters that names and digests do not have. */
 const LONG = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
