@@ -102,6 +102,7 @@ export class Credentials {
     const what = `reading the kubeconfig's credentials for ${url.origin}`;
     const kept = new Kept(this.#config, current.user);
     kept.forgetOthers();
+    if (proxied) kept.forgetAgents();
     this.#renew(kept);
     const renewals = this.#renewals;
     const late = this.#clock.setTimer(() => {
@@ -122,11 +123,14 @@ export class Credentials {
         throw new Error(`expected a name as tls-server-name with a proxy-url, got the address ${tls.servername}`);
       }
       this.#tell(what, why);
+      const former = this.#former(current);
+      // With what cannot be used an agent has been made, too.
+      const agent = tls === former?.tls ? former.agent : options.agent;
       const destination: Destination = {
         url,
         tls,
         headers,
-        agent: proxied && typeof options.agent === 'object' ? options.agent : undefined,
+        agent: proxied && typeof agent === 'object' ? agent : undefined,
         // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds, ResetTokenOlderThan.
         refused: () => {
           if (renewals === this.#renewals) this.#stale = true;

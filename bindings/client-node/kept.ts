@@ -24,16 +24,19 @@ interface FileAuth {
   lastRead: unknown;
 }
 
-/** Whose token it is that a FileAuth keeps, whichever transports of the KubeConfig read it. */
-const owners = new WeakMap<FileAuth, KubeConfigUser | undefined>();
+/** Whose token it is that a FileAuth keeps, or whose answer an ExecAuth, whichever transports of the KubeConfig read it. */
+const owners = new WeakMap<object, KubeConfigUser | undefined>();
 
 export class Kept {
   readonly #user: KubeConfigUser | undefined;
   readonly #exec: ExecAuth | undefined;
   readonly #file: FileAuth | undefined;
+  readonly #agents: { clear(): void } | undefined;
 
   constructor(config: object, user: KubeConfigUser | undefined) {
     this.#user = user;
+    const { agentCache } = config as { agentCache?: Partial<Map<unknown, unknown>> };
+    if (typeof agentCache?.clear === 'function') this.#agents = agentCache as Map<unknown, unknown>;
     const authenticator = user === undefined ? undefined : authenticatorOf(config, user);
     if (isObject(authenticator?.tokenCache)) this.#exec = authenticator as unknown as ExecAuth;
     if (authenticator !== undefined && 'lastRead' in authenticator) this.#file = authenticator as unknown as FileAuth;
@@ -50,12 +53,23 @@ export class Kept {
     if (this.#file !== undefined) this.#file.lastRead = null;
   }
 
-  /** A token that was read for another user is not sent for this one. */
+  /** client-node keeps agents by the names of cluster and user: one that was made for others of these names, or before a certificate was renewed, is not used. */
+  forgetAgents(): void {
+    this.#agents?.clear();
+  }
+
+  /** What was read for another user is not sent for this one: client-node tells answers of plugins apart by the user's name, and tokens of files not at all. */
   forgetOthers(): void {
+    const answer = this.#answer();
+    if (isObject(answer) && !this.#owns(answer)) this.forget();
     const file = this.#file;
     if (file === undefined) return;
-    if (!owners.has(file) || !isDeepStrictEqual(owners.get(file), this.#user)) file.token = null;
+    if (!this.#owns(file)) file.token = null;
     owners.set(file, this.#user);
+  }
+
+  #owns(kept: object): boolean {
+    return owners.has(kept) && isDeepStrictEqual(owners.get(kept), this.#user);
   }
 
   /**
@@ -75,6 +89,8 @@ export class Kept {
     });
     const wrong = this.#wrong();
     if (wrong !== undefined) throw this.#failure(wrong, undefined);
+    const answer = this.#answer();
+    if (isObject(answer) && !owners.has(answer)) owners.set(answer, this.#user);
     return done;
   }
 

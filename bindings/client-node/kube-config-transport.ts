@@ -23,7 +23,7 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * many informers do not start many exec plugins. The error handler is told when the answer takes longer than 10 s; who still waits after 30 s takes what a second try
  * gives, if that is sooner. How long a plugin may take is up to each request's `signal`, and to `close()`, which end the wait but not the plugin: the process lives
  * as long as that does, so a program whose plugin may hang should end by `process.exit()`. When the TLS material changes, new
- * connections replace the idle ones; not so behind a `proxy-url`, where client-node's agent keeps the certificate that it was made with. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
+ * connections replace the idle ones. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
  *
  * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: a proxy is what the kubeconfig's `proxy-url` says.
  *

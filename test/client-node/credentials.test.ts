@@ -117,7 +117,11 @@ test('a KubeConfig without the fields that this needs, or with others of their n
 
 // Fails where an upgrade of client-node renames what kept.ts reaches into: the tests above then tell what is lost.
 test('client-node keeps what it read where it is looked for', () => {
-  const { authenticators } = new KubeConfig() as unknown as { authenticators: object[] };
+  const { authenticators, agentCache } = new KubeConfig() as unknown as {
+    authenticators: object[];
+    agentCache: unknown;
+  };
+  expect(agentCache).toEqual(new Map());
   expect(authenticators.filter((one) => 'tokenCache' in one)).toEqual([expect.objectContaining({ tokenCache: {} })]);
   expect(authenticators.filter((one) => 'lastRead' in one)).toEqual([
     expect.objectContaining({ token: null, lastRead: null }),
@@ -234,6 +238,36 @@ test('the token of one user is never sent for another one', async () => {
   expect(await ask(transport)).toBe('401 Bearer b');
   config.setCurrentContext('none');
   await expect(ask(transport)).rejects.toMatchObject({ cause: { code: 'ENOENT' } });
+});
+
+// client-node keeps what a plugin said by the user's name alone, and the user of another kubeconfig that is loaded is often called the same: the token of the
+// former cluster went to the next one.
+test('what a plugin said for one user is never sent for another of the same name', async () => {
+  const servers = await Promise.all(
+    ['a', 'b'].map((name) =>
+      start(({ headers }, response) => response.end(`${name} was sent ${headers.authorization}`)),
+    ),
+  );
+  const plugins = await Promise.all(['a', 'b'].map((name) => plugin(`say({ status: { token: '${name}' + n } })`)));
+  const config = new KubeConfig();
+  const load = (i: number) =>
+    config.loadFromClusterAndUser(clusterAt(servers[i]!.url), { name: 'admin', exec: plugins[i]!.exec });
+  load(0);
+  const transport = transportOf(config);
+  for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 a was sent Bearer a1');
+  load(1);
+  for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 b was sent Bearer b1');
+  load(0);
+  for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 a was sent Bearer a2');
+});
+
+test('what a plugin said to client-node alone is not sent for another user of the same name', async () => {
+  const { url } = await start(({ headers }, response) => response.end(String(headers.authorization)));
+  const [first, second] = await Promise.all(['a', 'b'].map((name) => plugin(`say({ status: { token: '${name}' } })`)));
+  const config = configFor(url, { exec: first!.exec });
+  await config.applyToHTTPSOptions({ headers: {} });
+  config.loadFromClusterAndUser(clusterAt(url), { name: 'u', exec: second!.exec });
+  expect(await ask(transportOf(config))).toBe('200 Bearer b');
 });
 
 /** Who the client certificate is of, over HTTP/2 and HTTP/1.1. */

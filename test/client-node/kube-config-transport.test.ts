@@ -10,6 +10,7 @@ import type { TLSSocket } from 'node:tls';
 import { KubeConfig, type User } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
+import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { serveH2 } from './h2-servers.ts';
 import { type Authority, authority, certificate, serve, text } from './servers.ts';
@@ -310,23 +311,67 @@ describe('credentials', () => {
   });
 });
 
+/** Where it is, and which servers it was asked for. */
+async function startProxy() {
+  const targets: string[] = [];
+  const proxy = createServer().on('connect', (request, client) => {
+    targets.push(request.url ?? '');
+    const [host, port] = (request.url ?? '').split(':');
+    const upstream = connect(Number(port), host, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+    upstream.pipe(client).on('error', () => upstream.destroy());
+    client.pipe(upstream).on('error', () => client.destroy());
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  cleanups.push(async () => proxy.close());
+  return { proxyUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, targets };
+}
+
 describe('a cluster', () => {
   test('behind a proxy is reached through CONNECT', async () => {
     const { url } = await start(echoAuthorization);
-    const targets: string[] = [];
-    const proxy = createServer().on('connect', (request, client) => {
-      targets.push(request.url ?? '');
-      const [host, port] = (request.url ?? '').split(':');
-      const upstream = connect(Number(port), host, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
-      upstream.pipe(client).on('error', () => upstream.destroy());
-      client.pipe(upstream).on('error', () => client.destroy());
-    });
-    proxy.listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    cleanups.push(async () => proxy.close());
-    const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const { proxyUrl, targets } = await startProxy();
     expect(await ask(transportOf(configFor(url, { token: 'abc' }, { proxyUrl })))).toBe('Bearer abc');
     expect(targets).toEqual([new URL(url).host]);
+  });
+
+  // client-node keeps an agent by the names of cluster and user, and another kubeconfig that is loaded often has the same: requests went past its proxy or through the
+  // former one, as the former user, and to a server whose certificate nobody checked. A renewed certificate was not used either.
+  test('behind a proxy is reached as the kubeconfig says that was loaded last', async () => {
+    const { url } = await start(echoSubject, { ca: ca.cert, requestCert: true });
+    const [first, second] = [await startProxy(), await startProxy()];
+    const config = new KubeConfig();
+    const load = ({ cert, key }: Authority, cluster: object) =>
+      config.loadFromClusterAndUser(
+        { name: 'c', server: url, caData: base64(ca.cert), skipTLSVerify: false, ...cluster },
+        { name: 'u', certData: base64(cert), keyData: base64(key) },
+      );
+    const asked = async () => [await ask(transport), first.targets.length, second.targets.length];
+    load(alice, {});
+    const transport = transportOf(config);
+    expect(await asked()).toEqual(['alice', 0, 0]);
+    load(bob, { proxyUrl: first.proxyUrl, skipTLSVerify: true });
+    expect(await asked()).toEqual(['bob', 1, 0]);
+    load(alice, { proxyUrl: second.proxyUrl, skipTLSVerify: true });
+    expect(await asked()).toEqual(['alice', 1, 1]);
+    load(alice, { proxyUrl: second.proxyUrl, caData: base64(otherCa.cert) });
+    await expect(ask(transport)).rejects.toMatchObject({ kind: 'refused' });
+  });
+
+  test('behind a proxy is sent the certificate that was renewed, as soon as its key fits', async () => {
+    const { url } = await start(echoSubject, { ca: ca.cert, requestCert: true });
+    const { proxyUrl } = await startProxy();
+    const [certFile, keyFile] = [join(await folder(), 'cert'), join(await folder(), 'key')];
+    writeFileSync(certFile, alice.cert);
+    writeFileSync(keyFile, alice.key);
+    const transport = transportOf(configFor(url, { certFile, keyFile }, { proxyUrl }));
+    const before = setErrorHandler(() => undefined);
+    cleanups.push(async () => void setErrorHandler(before));
+    expect(await ask(transport)).toBe('alice');
+    writeFileSync(certFile, bob.cert);
+    expect(await ask(transport)).toBe('alice');
+    writeFileSync(keyFile, bob.key);
+    expect(await ask(transport)).toBe('bob');
   });
 
   // The second try took a connection outside of the agent, and with it the way past the proxy, the token included.
