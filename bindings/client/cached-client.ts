@@ -216,7 +216,7 @@ export class CachedClient implements Client {
   /** Asks for one object in a list, which says at which version there is none; without a name for nothing but the version. */
   #asker<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined) {
     return async ({ namespace, name }: ObjectKey) => {
-      const which = name === '' ? { limit: 1 } : { fieldSelector: `metadata.name=${name}` };
+      const which = name === '' ? { limit: 1 } : { fieldSelector: `metadata.name=${escapeField(name)}` };
       const { items, metadata } = await this.#live.list(resource, { namespace, ...which, signal });
       return { object: name === '' ? undefined : items[0], version: metadata.resourceVersion };
     };
@@ -313,6 +313,9 @@ export class CachedClient implements Client {
 
 /** Whether it is the server that is to be asked. */
 const isLive = ({ live, resourceVersion }: ReadOptions): boolean => live === true || resourceVersion !== undefined;
+
+/** Names of Roles and their like may have in them what means something in a selector. apimachinery: pkg/fields EscapeValue. */
+const escapeField = (value: string): string => value.replace(/[\\,=]/g, '\\$&');
 
 /** Terms of selectors are joined by commas, and all have to hold. */
 const both = (a: string, b: string): string => (a === '' || b === '' ? a + b : `${a},${b}`);

@@ -1,7 +1,12 @@
 /** Deletions whose version neither the server said nor the cache knew: what a read asks of the server for them, and that it waits for nothing else. */
+import { defineResource } from 'capstan/cache';
 import { expect, test, vi } from 'vitest';
 import { at, ConfigMaps, configMap, Widgets, widget } from './fixtures.ts';
 import { behind, settled } from './gate.ts';
+
+const Roles = defineResource<{ metadata: { namespace: string; name: string } }>()({
+  ...{ group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'Role', plural: 'roles', namespaced: true },
+});
 
 // A clean-up deleted what others had made, and the next list asked for each of it, all at once: thousands of requests in flight.
 test('a list asks once, however many deletions are at no known version, and waits for what the cache still shows', async () => {
@@ -79,4 +84,22 @@ test('also where it comes while a list waits for the cache to lose the deleted o
   gate.pass(11); // up to the deletion of the last
   expect((await listing).items.map(({ data }) => data)).toEqual(Array(5).fill({ page: '2' }));
   expect(asked()).toEqual(['1', ...names.slice(0, 5)]);
+});
+
+// Whoever may make a Role may call it so: what came after the comma was another field to the server, which refused that, and each list of Roles failed from then on, of
+// all namespaces too.
+test('an object is asked for by its name, whatever that has in it', async () => {
+  const { client, others, gate, requests } = await behind();
+  await client.list(Roles);
+  gate.shut();
+  const names = ['a,b=c', 'a\\', 'a=b'];
+  for (const name of names) await others.create(Roles, { metadata: at(name) });
+  for (const name of names) await client.delete(Roles, at(name));
+  requests.length = 0;
+  expect((await client.list(Roles)).items).toEqual([]);
+  expect(requests.map(({ query }) => query?.fieldSelector)).toEqual([
+    'metadata.name=a\\,b\\=c',
+    'metadata.name=a\\\\',
+    'metadata.name=a\\=b',
+  ]);
 });
