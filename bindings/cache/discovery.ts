@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
+import { pathSegment } from '../path-segment.ts';
 import type { Caller } from './list-watch.ts';
 import { defineResource, groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
@@ -65,9 +66,14 @@ export async function resourceOf<T extends object = object>(
   return defineResource<T>()({ group, version, kind, plural: resource, namespaced });
 }
 
-/** `/api/v1` or `/apis/apps/v1`. */
-export function groupVersionPath(resource: { group: string; version: string }): string {
-  return `${resource.group === '' ? '/api' : '/apis'}/${groupVersion(resource)}`;
+/** `/api/v1` or `/apis/apps/v1`. Throws CapstanError INVALID_ARGUMENT for a group or version that would leave its place in the path. */
+export function groupVersionPath({ group, version }: { group: string; version: string }): string {
+  return `${group === '' ? '/api' : groupPath(group)}/${pathSegment('version', version)}`;
+}
+
+/** `/apis/apps`. Which group it is, may be a tenant's word: the apiVersion of a reference. Throws CapstanError INVALID_ARGUMENT. */
+export function groupPath(group: string): string {
+  return `/apis/${pathSegment('group', group)}`;
 }
 
 /**
@@ -128,7 +134,7 @@ async function versionsOf(transport: Transport, group: string, caller: Caller): 
 }
 
 async function preferredVersion(transport: Transport, group: string, caller: Caller): Promise<string> {
-  const path = `/apis/${group}`;
+  const path = groupPath(group);
   const version = ((await getJson(transport, path, caller)) as Group).preferredVersion?.version;
   if (typeof version !== 'string' || version === '')
     throw new CapstanError('DECODE', `GET ${path}: expected an APIGroup with a preferredVersion`);

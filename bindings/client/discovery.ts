@@ -3,7 +3,7 @@
  * that a kept answer does not have is asked for again, as its definition may have come meanwhile. controller-runtime:
  * pkg/client/apiutil/restmapper.go; client-go: restmapper, discovery.
  */
-import { groupVersionPath } from '../cache/discovery.ts';
+import { groupPath, groupVersionPath } from '../cache/discovery.ts';
 import type { KubeObject } from '../cache/keys.ts';
 import { defineResource, groupVersion, type Resource } from '../cache/resource.ts';
 import { StatusError } from '../cache/status-error.ts';
@@ -158,7 +158,7 @@ export class Discovery {
   #versionsOf(group: string, signal: AbortSignal | undefined): Promise<string[]> {
     if (group === '') return Promise.resolve(['v1']);
     return kept(this.#versions, group, signal, async () => {
-      const path = `/apis/${group}`;
+      const path = groupPath(group);
       const body = await this.#askFor(path, signal);
       return body === undefined ? [] : versionsIn(body, path);
     });

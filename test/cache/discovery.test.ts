@@ -49,6 +49,18 @@ describe('resourceOf', () => {
     });
   });
 
+  // "../api" went up in the path, over fetch and through proxies.
+  test.each([
+    { group: '../api', version: 'v1', resource: 'secrets' },
+    { group: '..', resource: 'secrets' },
+    { group: 'a%2fb', resource: 'secrets' },
+    { group: 'e.x', version: '..', resource: 'secrets' },
+  ])('refuses a group and a version that would leave their place in the path: %j', async (name) => {
+    const server = new Replies(resources('secrets'));
+    await expect(resourceOf(server, name)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(server.requests).toEqual([]);
+  });
+
   test('ends with its signal', async () => {
     const signal = AbortSignal.abort();
     const asking = resourceOf(new Replies(resources()), { group: '', resource: 'pods' }, { signal });

@@ -98,6 +98,30 @@ describe('discovery', () => {
       await expect(discover(transport, kind)).rejects.toSatisfy(isNotFound);
   });
 
+  // Whose apiVersion it is, a tenant chose: "../api" went up in the path, over fetch and through proxies, and gave the Secrets of the core group under a group that no list of
+  // refused ones has; with "a/b" of v1 what was kept of it was given for v1 of "a/b" too.
+  test.each([
+    { group: '../api', version: 'v1', kind: 'Secret' },
+    { group: '..', kind: 'Secret' },
+    { group: 'apps/v1/namespaces/a', kind: 'Secret' },
+    { group: '..%2fapi', version: 'v1', kind: 'Secret' },
+    { group: 'apps', version: '../../api/v1', kind: 'Secret' },
+    { group: '', version: '..', kind: 'Secret' },
+  ])(
+    'a kind whose group or version would leave its place in the path is refused, and nothing asked: %j',
+    async (kind) => {
+      const { transport, requests } = await live();
+      await expect(discover(transport, kind)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  test('a group that has a query in it is asked for as it is', async () => {
+    const { transport, requests } = await live();
+    await expect(discover(transport, { group: 'apps?a=#b', kind: 'Secret' })).rejects.toSatisfy(isNotFound);
+    expect(lines(requests)).toEqual(['GET /apis/apps%3Fa%3D%23b']);
+  });
+
   test('keeps no failure, and passes it on', async () => {
     const { transport } = await live();
     let failing = true;
