@@ -182,8 +182,8 @@ export function defineCustomResource<
     ] as const) {
       if (part === undefined || (name === 'status' && given.status === undefined)) continue;
       const result = await part['~standard'].validate(given[name]);
-      if (result.issues !== undefined) issues.push(...issuesOf(name, result.issues));
-      else value[name] = result.value;
+      if (result.issues === undefined) value[name] = result.value;
+      else for (const issue of issuesOf(name, result.issues)) issues.push(issue);
     }
     return issues.length > 0 ? { issues } : { value: value as unknown as Object };
   };
