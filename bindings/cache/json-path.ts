@@ -35,7 +35,7 @@ export function pathIndexFunc(path: string): (object: object) => string[] {
 
 function collect(value: unknown, names: readonly string[], depth: number, into: string[]): void {
   if (Array.isArray(value)) {
-    for (const element of value) collect(element, names, depth, into);
+    for (const element of value.some(Array.isArray) ? flattened(value) : value) collect(element, names, depth, into);
     return;
   }
   const name = names[depth];
@@ -48,6 +48,19 @@ function collect(value: unknown, names: readonly string[], depth: number, into: 
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, member] of Object.entries(value)) if (isScalar(member)) into.push(`${key}=${member}`);
   }
+}
+
+/** However deep arrays nest, which is up to whoever made the object: without recursion. */
+function flattened(array: readonly unknown[]): unknown[] {
+  const elements: unknown[] = [];
+  const open = [array.values()];
+  for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+    const { done, value } = last.next();
+    if (done) open.pop();
+    else if (Array.isArray(value)) open.push(value.values());
+    else elements.push(value);
+  }
+  return elements;
 }
 
 function isScalar(value: unknown): value is string | number | boolean {

@@ -76,6 +76,14 @@ describe('a path index', () => {
     expect(pathIndexFunc('__proto__.a')(JSON.parse('{"__proto__":{"a":"b"}}'))).toEqual(['b']);
   });
 
+  // An array for each level was a call for each level: one object with 9000 of them, as an API server takes it, was in no index, and each list of a cache by two fields failed.
+  test('arrays count for their elements however deep they nest', () => {
+    const nested = (text: string) => JSON.parse(`{"a":${'[1,'.repeat(9990)}${text}${',3]'.repeat(9990)}}`);
+    const threes = Array(9990).fill('3');
+    expect(pathIndexFunc('a')(nested('[[],2]'))).toEqual([...Array(9990).fill('1'), '2', ...threes]);
+    expect(pathIndexFunc('a.b')(nested('{"b":[[2],3]}'))).toEqual(['2', '3']);
+  });
+
   test.each(['', '.', 'a..b', 'a.'])('refuses the path %j', (path) => {
     expect(() => pathIndexFunc(path)).toThrow(withCode('INVALID_ARGUMENT'));
   });
