@@ -74,7 +74,8 @@ export class Discovery {
     requireObject('kind', kind);
     if (typeof kind.group !== 'string') throw invalid('kind.group', 'a string, "" for the core group', kind.group);
     if (typeof kind.kind !== 'string' || kind.kind === '') throw invalid('kind.kind', 'such as "Pod"', kind.kind);
-    const known = this.#kinds.size + this.#versions.size > 0;
+    const known =
+      this.#versions.has(kind.group) || [...this.#kinds.keys()].some((name) => groupOf(name) === kind.group);
     const found = await this.#find(kind, options);
     if (found !== undefined) return defineResource<T>()(found);
     if (known) {
@@ -132,6 +133,11 @@ export class Discovery {
       return wanted.map(({ resource }) => resource);
     });
     return { resources: (await Promise.all(all)).flat(), failed };
+  }
+
+  /** @internal How many answers are kept. */
+  get size(): number {
+    return this.#kinds.size + this.#versions.size;
   }
 
   /** Forgets what the server said, of one group or of all. */
@@ -241,8 +247,11 @@ function groupOf(apiVersion: string): string {
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
 
-/** A failure is not kept: the next call asks again. A caller's signal ends its own call; those who wait with it ask anew. */
-async function kept<V>(
+/**
+ * A failure is not kept, nor that there is nothing, of which there may be any number: the next call asks again. A caller's signal ends its own call; those who wait with it
+ * ask anew.
+ */
+async function kept<V extends readonly unknown[]>(
   map: Map<string, Promise<V>>,
   key: string,
   signal: AbortSignal | undefined,
@@ -259,10 +268,11 @@ async function kept<V>(
   }
   const asking = ask();
   map.set(key, asking);
+  let answer: V | undefined;
   try {
-    return await asking;
-  } catch (error) {
-    if (map.get(key) === asking) map.delete(key);
-    throw error;
+    answer = await asking;
+    return answer;
+  } finally {
+    if ((answer === undefined || answer.length === 0) && map.get(key) === asking) map.delete(key);
   }
 }

@@ -122,6 +122,24 @@ describe('discovery', () => {
     expect(lines(requests)).toEqual(['GET /apis/apps%3Fa%3D%23b']);
   });
 
+  // That there is none was kept for each of them, and which they are may be a tenant's word: memory grew with them, and the time of each question. Each was asked for
+  // twice, too, once anything was kept.
+  test('keeps nothing of groups that the server does not have', async () => {
+    const { transport, requests } = await live();
+    const discovery = new Discovery(transport);
+    await discovery.resourceFor({ group: 'apps', kind: 'Deployment' });
+    requests.length = 0;
+    for (const version of [undefined, 'v1'])
+      for (const group of ['a.example', 'b.example'])
+        await expect(discovery.resourceFor({ group, kind: 'Gizmo', ...(version && { version }) })).rejects.toSatisfy(
+          isNotFound,
+        );
+    expect(lines(requests)).toEqual(
+      ['a.example', 'b.example', 'a.example/v1', 'b.example/v1'].map((path) => `GET /apis/${path}`),
+    );
+    expect(discovery.size).toBe(2);
+  });
+
   test('keeps no failure, and passes it on', async () => {
     const { transport } = await live();
     let failing = true;
