@@ -27,6 +27,14 @@ const B_PLACE: usize = 36; // u32: where in a list the next byte is, see below
 const SLACK: u32 = 64; // for the zero byte, and what a scan reads behind it
 
 const FIRST_ROOM: u32 = 16384 - SLACK;
+const MOST_KEPT: u32 = 4 << 20; // for etcd's largest object, and a chunk behind it
+
+/**
+ * The block that a stream gave back, for the next one; 0: none. Once memory has ended there may be no other of its size, and a cache that cannot read never learns that
+ * the server has less by now.
+ */
+let spare: usize = 0;
+let spareBytes: u32 = 0;
 
 /** What a call answers beside an offset. */
 export const MORE: i32 = 0; // nothing complete: push more bytes
@@ -49,20 +57,29 @@ export let nameEnd: usize = 0;
 export function streamNew(limit: u32): usize {
   const stream = blockAlloc(STREAM_BYTES);
   if (stream == 0) return 0;
-  const block = blockAlloc(FIRST_ROOM + SLACK);
-  if (block == 0) {
-    blockFree(stream, STREAM_BYTES);
-    return 0;
+  if (spare == 0) {
+    spareBytes = FIRST_ROOM + SLACK;
+    spare = blockAlloc(spareBytes);
+    if (spare == 0) {
+      blockFree(stream, STREAM_BYTES);
+      return 0;
+    }
   }
   memory.fill(stream, 0, STREAM_BYTES);
-  store<u32>(stream, <u32>block, B_BLOCK);
-  store<u32>(stream, FIRST_ROOM, B_ROOM);
+  store<u32>(stream, <u32>spare, B_BLOCK);
+  store<u32>(stream, spareBytes - SLACK, B_ROOM);
+  spare = 0;
   store<u32>(stream, limit, B_LIMIT);
   return stream;
 }
 
 export function streamFree(stream: usize): void {
-  blockFree(<usize>load<u32>(stream, B_BLOCK), load<u32>(stream, B_ROOM) + SLACK);
+  const block = <usize>load<u32>(stream, B_BLOCK);
+  const bytes = load<u32>(stream, B_ROOM) + SLACK;
+  if (spare == 0 && bytes <= MOST_KEPT) {
+    spare = block;
+    spareBytes = bytes;
+  } else blockFree(block, bytes);
   blockFree(stream, STREAM_BYTES);
 }
 
